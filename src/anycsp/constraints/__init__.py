@@ -1,0 +1,1 @@
+"""Constraint families: one file each, all speaking the protocol of `base`."""

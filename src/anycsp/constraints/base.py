@@ -1,0 +1,201 @@
+"""The protocol of a constraint family.
+
+A family has two faces. Its *block* is what the problem stores: many constraints as numpy arrays, able to
+say which are satisfied and to describe themselves as plain data. Its *labelling* is what the search uses:
+the edge labels L_E of its constraints for a batch of assignments, every step.
+
+Layout shared by all families: constraint c owns the *slots* scope_start[c] … scope_start[c+1], slot s being
+one variable of its scope; slot s owns one edge for each value of that variable, in domain order. Slots and
+edges are numbered in that order, so an edge needs no index of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+else:
+    torch = lazy("torch")
+
+IntArray = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Each constraint's place in the problem, weight and hardness."""
+
+    index: IntArray
+    weight: npt.NDArray[np.float64]
+    hard: npt.NDArray[np.bool_]
+
+    @staticmethod
+    def of(first_index: int, weight: Any, hard: Any, count: int = 1) -> Terms:
+        weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), (count,))
+        if not (np.isfinite(weights).all() and (weights > 0).all()):
+            bad = weights[~(np.isfinite(weights) & (weights > 0))][0]
+            raise ProblemError(f"a weight is a positive finite number, not {bad}")
+        flags = np.broadcast_to(np.asarray(hard, dtype=np.bool_), (count,))
+        return Terms(np.arange(first_index, first_index + count, dtype=np.int64), weights, flags)
+
+    def take(self, rows: IntArray | npt.NDArray[np.bool_]) -> Terms:
+        return Terms(self.index[rows], self.weight[rows], self.hard[rows])
+
+    @staticmethod
+    def concat(parts: Sequence[Terms]) -> Terms:
+        return Terms(
+            np.concatenate([p.index for p in parts]),
+            np.concatenate([p.weight for p in parts]),
+            np.concatenate([p.hard for p in parts]),
+        )
+
+
+@dataclass(frozen=True)
+class Block(ABC):
+    """Many constraints of one family; subclasses add their own arrays, constraint- or slot-wise."""
+
+    kind: ClassVar[str]
+    """The family's name in JSON and in `anycsp info`."""
+
+    terms: Terms
+    scope_start: IntArray
+    scope: IntArray
+
+    def __len__(self) -> int:
+        return len(self.terms.index)
+
+    @property
+    def arity(self) -> IntArray:
+        return np.diff(self.scope_start)
+
+    def slot_constraint(self) -> IntArray:
+        """The constraint (row of this block) of every slot."""
+        return np.repeat(np.arange(len(self)), self.arity)
+
+    def scope_of(self, row: int) -> IntArray:
+        return self.scope[self.scope_start[row] : self.scope_start[row + 1]]
+
+    def shifted(self, variables: int, constraints: int) -> Self:
+        """The same block as part of a larger problem, its variables and constraints numbered from there."""
+        terms = replace(self.terms, index=self.terms.index + constraints)
+        return replace(self, terms=terms, scope=self.scope + variables)
+
+    @classmethod
+    def concat(cls, blocks: Sequence[Self]) -> Self:
+        """One block of all; families extend it with their own arrays in `_concat_fields`."""
+        lengths = np.concatenate([b.arity for b in blocks])
+        return cls(
+            terms=Terms.concat([b.terms for b in blocks]),
+            scope_start=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            scope=np.concatenate([b.scope for b in blocks]),
+            **cls._concat_fields(blocks),
+        )
+
+    @classmethod
+    @abstractmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        """The family's own fields joined."""
+
+    @abstractmethod
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Which constraints an assignment (one domain position a variable) satisfies."""
+
+    @abstractmethod
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        """One constraint as plain JSON data in domain values; `weight` and `hard` only where not the default."""
+
+    @abstractmethod
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        """Compile for the search. Each constraint of non-empty scope goes into exactly one labelling."""
+
+    def _describe_terms(self, row: int) -> dict[str, Any]:
+        extra: dict[str, Any] = {}
+        if self.terms.weight[row] != 1:
+            weight = float(self.terms.weight[row])
+            extra["weight"] = int(weight) if weight.is_integer() else weight
+        if self.terms.hard[row]:
+            extra["hard"] = True
+        return extra
+
+
+@dataclass(frozen=True)
+class Labelling(ABC):
+    """Some constraints of one family, compiled: computes L_E for whole batches of assignments.
+
+    `exceptional` labellings have at most one value labelled 0 per slot (≠, clauses); they report that value
+    instead of the edge labels, and message passing then costs the same for every domain size.
+    """
+
+    native_kind: ClassVar[str]
+    """Selects the C++ counterpart; its arrays are `native_arrays()`."""
+    exceptional: ClassVar[bool] = False
+
+    terms: Terms
+    scope_start: IntArray
+    scope: IntArray
+    domains: Domains
+
+    def __len__(self) -> int:
+        return len(self.terms.index)
+
+    def edge_start(self) -> IntArray:
+        """[slots + 1]: the first edge of every slot."""
+        return np.concatenate([[0], np.cumsum(self.domains.sizes[self.scope])]).astype(np.int64)
+
+    @abstractmethod
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        """[runs, variables] domain positions → [runs, edges] labels (uint8)."""
+
+    @abstractmethod
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What the C++ counterpart needs beside scopes and domains."""
+
+    def to(self, device: torch.device) -> Self:
+        """A copy with every tensor on the device."""
+        moved = {k: v.to(device) for k, v in self.__dict__.items() if isinstance(v, torch.Tensor)}
+        return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class ExceptionalLabelling(Labelling):
+    """A labelling that is 1 everywhere but for at most one value per slot."""
+
+    exceptional: ClassVar[bool] = True
+    edge_slot: torch.Tensor
+    edge_position: torch.Tensor
+
+    @abstractmethod
+    def exceptions(self, positions: torch.Tensor) -> torch.Tensor:
+        """[runs, variables] → [runs, slots]: the domain position labelled 0, or −1 for none."""
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        exceptions = self.exceptions(positions)
+        return (exceptions.index_select(1, self.edge_slot) != self.edge_position).to(torch.uint8)
+
+
+def edges_of_slots(scope: IntArray, domains: Domains) -> tuple[torch.Tensor, torch.Tensor]:
+    """For every edge of the slots: its slot, and its position within the slot's domain."""
+    sizes = domains.sizes[scope]
+    slot = np.repeat(np.arange(len(scope)), sizes)
+    position = np.arange(len(slot)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return torch.from_numpy(slot), torch.from_numpy(position)
+
+
+def ragged_rows(start: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Select rows of a ragged array: the new row starts, and the indices of the kept elements."""
+    lengths = (start[1:] - start[:-1])[rows]
+    new_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    within = np.arange(new_start[-1]) - np.repeat(new_start[:-1], lengths)
+    return new_start, np.repeat(start[:-1][rows], lengths) + within

@@ -1,0 +1,119 @@
+"""Clauses and nogoods: a constraint that forbids exactly one combination of values.
+
+A SAT clause forbids the one tuple in which every literal is false; the same holds the arrays for any domain
+size. A slot's label is 0 only at the forbidden value, and only when all the other slots are there already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.base import (
+    Block,
+    ExceptionalLabelling,
+    IntArray,
+    Labelling,
+    Positions,
+    Terms,
+    edges_of_slots,
+    ragged_rows,
+)
+from anycsp.domains import Domain, Domains
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+else:
+    torch = lazy("torch")
+
+
+@dataclass(frozen=True)
+class ClauseBlock(Block):
+    kind: ClassVar[str] = "clause"
+    forbidden: IntArray
+    """[slots]: the domain position at which this variable does not satisfy the clause."""
+    tautology: npt.NDArray[np.bool_]
+    """[constraints]: satisfied whatever happens, as x ∨ ¬x is."""
+
+    @staticmethod
+    def of(
+        domains: Sequence[Domain], start: IntArray, scope: IntArray, forbidden: npt.NDArray[Any], terms: Terms
+    ) -> ClauseBlock:
+        """Clauses in ragged rows; repeated variables are merged, contradicting repeats make a tautology."""
+        forbidden = np.asarray(forbidden, dtype=np.int64)
+        count = len(start) - 1
+        row = np.repeat(np.arange(count), np.diff(start))
+        order = np.lexsort((scope, row))
+        same = (row[order][1:] == row[order][:-1]) & (scope[order][1:] == scope[order][:-1])
+        tautology = np.zeros(count, dtype=np.bool_)
+        if same.any():
+            clash = same & (forbidden[order][1:] != forbidden[order][:-1])
+            tautology[row[order][1:][clash]] = True
+            keep = np.ones(len(scope), dtype=np.bool_)
+            keep[order[1:][same]] = False
+            scope, forbidden, row = scope[keep], forbidden[keep], row[keep]
+            start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))]).astype(np.int64)
+        return ClauseBlock(terms, start, scope, forbidden, tautology)
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        return {
+            "forbidden": np.concatenate([b.forbidden for b in blocks]),
+            "tautology": np.concatenate([b.tautology for b in blocks]),
+        }
+
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        free = positions[self.scope] != self.forbidden
+        return self.tautology | (np.bincount(self.slot_constraint()[free], minlength=len(self)) > 0)
+
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        slots = slice(self.scope_start[row], self.scope_start[row + 1])
+        scope = [int(x) for x in self.scope[slots]]
+        forbidden = [domains[x].external(int(p)) for x, p in zip(scope, self.forbidden[slots], strict=True)]
+        tautology = {"tautology": True} if self.tautology[row] else {}
+        return {"kind": "clause", "scope": scope, "forbidden": forbidden, **tautology, **self._describe_terms(row)}
+
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        rows = np.flatnonzero(self.arity > 0)
+        start, slots = ragged_rows(self.scope_start, rows)
+        scope = self.scope[slots]
+        # A tautology never has all its slots at −1, so no label of it is ever 0.
+        forbidden = np.where(np.repeat(self.tautology[rows], np.diff(start)), -1, self.forbidden[slots])
+        edge_slot, edge_position = edges_of_slots(scope, domains)
+        return [
+            ClauseLabelling(
+                terms=self.terms.take(rows),
+                scope_start=start,
+                scope=scope,
+                domains=domains,
+                edge_slot=edge_slot,
+                edge_position=edge_position,
+                variable=torch.from_numpy(scope),
+                constraint=torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(start))),
+                forbidden=torch.from_numpy(forbidden),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class ClauseLabelling(ExceptionalLabelling):
+    native_kind: ClassVar[str] = "clause"
+    variable: torch.Tensor
+    constraint: torch.Tensor
+    forbidden: torch.Tensor
+
+    def exceptions(self, positions: torch.Tensor) -> torch.Tensor:
+        free = (positions.index_select(1, self.variable) != self.forbidden).to(torch.int32)
+        satisfying = torch.zeros(len(positions), len(self), dtype=torch.int32, device=positions.device)
+        satisfying.index_add_(1, self.constraint, free)
+        others = satisfying.index_select(1, self.constraint) - free
+        return torch.where(others == 0, self.forbidden, -1)
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"forbidden": self.forbidden.numpy().astype(np.int32)}

@@ -1,0 +1,174 @@
+"""Linear comparisons Σ a_i·X_i ∘ b over integers, ∘ one of <=, >=, ==, !=, <, >.
+
+Labels from the residual: with the current sum S, edge (C, X_i = v) is S + a_i·(v − α(X_i)) ∘ b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edges_of_slots, ragged_rows
+from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+else:
+    torch = lazy("torch")
+
+OPERATORS = ("<=", ">=", "==", "!=", "<", ">")
+"""Their order is the operator code of the arrays and of the C++ side."""
+
+# The difference sum − bound decides; one function serves numpy arrays and torch tensors alike.
+_HOLDS: tuple[Callable[[Any], Any], ...] = (
+    lambda difference: difference <= 0,
+    lambda difference: difference >= 0,
+    lambda difference: difference == 0,
+    lambda difference: difference != 0,
+    lambda difference: difference < 0,
+    lambda difference: difference > 0,
+)
+
+
+@dataclass(frozen=True)
+class LinearBlock(Block):
+    kind: ClassVar[str] = "linear"
+    coefficient: IntArray
+    """[slots]"""
+    operator: IntArray
+    """[constraints]: index into OPERATORS."""
+    bound: IntArray
+
+    @staticmethod
+    def one(
+        domains: Sequence[Domain],
+        scope: IntArray,
+        coefficients: Sequence[int],
+        operator: str,
+        bound: int,
+        terms: Terms,
+    ) -> LinearBlock:
+        """One comparison; coefficients of a repeated variable are added up."""
+        if operator not in OPERATORS:
+            raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
+        if len(coefficients) != len(scope):
+            raise ProblemError(f"{len(coefficients)} coefficients for {len(scope)} variables")
+        merged: dict[int, int] = {}
+        for x, coefficient in zip(scope.tolist(), coefficients, strict=True):
+            if int(coefficient) != coefficient:
+                raise ProblemError(f"a coefficient is an integer, not {coefficient!r}")
+            merged[x] = merged.get(x, 0) + int(coefficient)
+        if int(bound) != bound:
+            raise ProblemError(f"the right side is an integer, not {bound!r}")
+        reach = abs(int(bound)) + sum(abs(a) * int(np.abs(domains[x].values).max()) for x, a in merged.items())
+        if reach >= 2**62:
+            raise ProblemError("a linear sum beyond 64-bit integers")
+        return LinearBlock(
+            terms,
+            np.array([0, len(merged)], dtype=np.int64),
+            np.array(list(merged), dtype=np.int64),
+            np.array(list(merged.values()), dtype=np.int64),
+            np.array([OPERATORS.index(operator)], dtype=np.int64),
+            np.array([int(bound)], dtype=np.int64),
+        )
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        return {name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("coefficient", "operator", "bound")}
+
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        values = domains.values[domains.start[self.scope] + positions[self.scope]]
+        total = np.zeros(len(self), dtype=np.int64)
+        np.add.at(total, self.slot_constraint(), self.coefficient * values)
+        result = np.zeros(len(self), dtype=np.bool_)
+        for code in np.unique(self.operator):
+            rows = self.operator == code
+            result[rows] = _HOLDS[code](total[rows] - self.bound[rows])
+        return result
+
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        slots = slice(self.scope_start[row], self.scope_start[row + 1])
+        return {
+            "kind": "linear",
+            "scope": self.scope[slots].tolist(),
+            "coefficients": self.coefficient[slots].tolist(),
+            "operator": OPERATORS[self.operator[row]],
+            "bound": int(self.bound[row]),
+            **self._describe_terms(row),
+        }
+
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        rows = np.flatnonzero(self.arity > 0)
+        start, slots = ragged_rows(self.scope_start, rows)
+        scope = self.scope[slots]
+        edge_slot, edge_position = edges_of_slots(scope, domains)
+        slot, position = edge_slot.numpy(), edge_position.numpy()
+        constraint = np.repeat(np.arange(len(rows)), np.diff(start))
+        edge_term = self.coefficient[slots][slot] * domains.values[domains.start[scope][slot] + position]
+        edge_operator = self.operator[rows][constraint[slot]]
+        return [
+            LinearLabelling(
+                terms=self.terms.take(rows),
+                scope_start=start,
+                scope=scope,
+                domains=domains,
+                variable=torch.from_numpy(scope),
+                constraint=torch.from_numpy(constraint),
+                slot_edge=torch.from_numpy(np.searchsorted(slot, np.arange(len(scope)))),
+                edge_slot=edge_slot,
+                edge_term=torch.from_numpy(edge_term),
+                edges_of_operator=tuple(
+                    (int(code), torch.from_numpy(np.flatnonzero(edge_operator == code)))
+                    for code in np.unique(edge_operator)
+                ),
+                coefficient=self.coefficient[slots],
+                operator=self.operator[rows],
+                bound=torch.from_numpy(self.bound[rows]),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class LinearLabelling(Labelling):
+    native_kind: ClassVar[str] = "linear"
+    variable: torch.Tensor
+    constraint: torch.Tensor
+    slot_edge: torch.Tensor
+    edge_slot: torch.Tensor
+    edge_term: torch.Tensor
+    """[edges]: coefficient · value."""
+    edges_of_operator: tuple[tuple[int, torch.Tensor], ...]
+    coefficient: IntArray
+    operator: IntArray
+    bound: torch.Tensor
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        now = self.edge_term[self.slot_edge + positions.index_select(1, self.variable)]  # [runs, slots]
+        total = (-self.bound).repeat(len(positions), 1)
+        total.index_add_(1, self.constraint, now)
+        others = total.index_select(1, self.constraint) - now
+        difference = others.index_select(1, self.edge_slot) + self.edge_term
+        labels = torch.empty(difference.shape, dtype=torch.uint8, device=positions.device)
+        for code, edges in self.edges_of_operator:
+            labels[:, edges] = _HOLDS[code](difference[:, edges]).to(torch.uint8)
+        return labels
+
+    def to(self, device: torch.device) -> Self:
+        from dataclasses import replace
+
+        moved = super().to(device)
+        return replace(moved, edges_of_operator=tuple((c, e.to(device)) for c, e in self.edges_of_operator))
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "coefficient": self.coefficient,
+            "operator": self.operator.astype(np.int32),
+            "bound": self.bound.numpy(),
+        }

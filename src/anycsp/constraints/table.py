@@ -1,0 +1,398 @@
+"""Tables: the scope must (or must not) take one of the listed tuples.
+
+A relation is stored once, in domain positions, however many constraints share it. Its layout for the search
+is chosen here by its shape:
+
+* matching — binary, every value conflicts with at most one value of the other side (≠, x + c ≠ y): the
+  label needs only that one conflicting position, and domain size costs nothing;
+* dense    — the product of the domains is small: one bit at a mixed-radix address;
+* tuples   — anything else: the paper's method, matching the listed tuples against the assignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.base import (
+    Block,
+    ExceptionalLabelling,
+    IntArray,
+    Labelling,
+    Positions,
+    Terms,
+    edges_of_slots,
+    ragged_rows,
+)
+from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+else:
+    torch = lazy("torch")
+
+DENSE_LIMIT = 1 << 16
+"""Relations over at most this many combinations are looked up in a truth table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A set of tuples of domain positions, either the allowed or the forbidden ones."""
+
+    sizes: tuple[int, ...]
+    tuples: IntArray
+    """[tuples, arity], distinct."""
+    allowed: bool
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        return self.sizes, self.allowed, self.tuples.tobytes()
+
+    @cached_property
+    def strides(self) -> IntArray:
+        """Mixed-radix strides, the last variable fastest."""
+        tail = np.array([*self.sizes[1:], 1], dtype=np.int64)
+        return np.cumprod(tail[::-1])[::-1].astype(np.int64) if self.sizes else np.zeros(0, np.int64)
+
+    @cached_property
+    def combinations(self) -> int:
+        product = 1
+        for size in self.sizes:
+            product *= size
+        return product
+
+    @cached_property
+    def truth(self) -> npt.NDArray[np.uint8]:
+        """The dense truth table, for relations of at most DENSE_LIMIT combinations."""
+        table = np.full(self.combinations, not self.allowed, dtype=np.uint8)
+        table[self.tuples @ self.strides] = self.allowed
+        return table
+
+    @cached_property
+    def codes(self) -> IntArray | None:
+        """The tuples' mixed-radix addresses, sorted; None where the address does not fit 64 bits."""
+        return np.sort(self.tuples @ self.strides) if self.combinations < 2**62 else None
+
+    @cached_property
+    def layout(self) -> str:
+        if len(self.sizes) == 2 and self.combinations <= DENSE_LIMIT:
+            conflicts = self.truth.reshape(self.sizes) == 0
+            if conflicts.sum(axis=0).max(initial=0) <= 1 and conflicts.sum(axis=1).max(initial=0) <= 1:
+                return "matching"
+        return "dense" if self.combinations <= DENSE_LIMIT else "tuples"
+
+    @cached_property
+    def conflict(self) -> tuple[IntArray, IntArray]:
+        """For a matching: by position of the second variable the conflicting one of the first, and vice versa."""
+        conflicts = self.truth.reshape(self.sizes) == 0
+        first = np.where(conflicts.any(axis=0), conflicts.argmax(axis=0), -1)
+        second = np.where(conflicts.any(axis=1), conflicts.argmax(axis=1), -1)
+        return first, second
+
+    def contains(self, rows: IntArray) -> npt.NDArray[np.bool_]:
+        """Which rows of positions are in the relation."""
+        if self.combinations <= DENSE_LIMIT:
+            return self.truth[rows @ self.strides].astype(np.bool_)
+        if self.codes is not None:
+            wanted = rows @ self.strides
+            at = np.minimum(np.searchsorted(self.codes, wanted), max(len(self.codes) - 1, 0))
+            listed = self.codes[at] == wanted if len(self.codes) else np.zeros(len(rows), np.bool_)
+        else:
+            members = {row.tobytes() for row in np.ascontiguousarray(self.tuples)}
+            listed = np.array([row.tobytes() in members for row in np.ascontiguousarray(rows)], dtype=np.bool_)
+        return listed if self.allowed else ~listed
+
+
+def relation_of(
+    domains: Sequence[Domain], scope: IntArray, tuples: Any, allowed: bool
+) -> tuple[IntArray, Relation]:
+    """Check tuples against the domains and turn them into positions; a repeated variable keeps its first
+    column and only the tuples that agree with themselves."""
+    rows = _as_rows(tuples, scope, domains)
+    positions = np.empty(rows.shape, dtype=np.int64)
+    for column, x in enumerate(scope):
+        positions[:, column] = domains[x].positions_of(rows[:, column])
+    bad = np.argwhere(positions < 0)
+    if len(bad):
+        row, column = bad[0]
+        raise ProblemError(
+            f"tuple {row + 1}: value {rows[row, column]} is outside the domain {domains[scope[column]].summary()}"
+        )
+    unique, first = np.unique(scope, return_index=True)
+    if len(unique) < len(scope):
+        first = np.sort(first)
+        leader = np.array([np.flatnonzero(scope == x)[0] for x in scope])
+        positions = positions[(positions == positions[:, leader]).all(axis=1)][:, first]
+        scope = scope[first]
+    positions = np.unique(positions, axis=0) if positions.shape[1] else positions[:1]
+    return scope, Relation(tuple(len(domains[x]) for x in scope), np.ascontiguousarray(positions), allowed)
+
+
+def _as_rows(tuples: Any, scope: IntArray, domains: Sequence[Domain]) -> IntArray:
+    if not isinstance(tuples, np.ndarray):
+        for number, row in enumerate(tuples, start=1):
+            if len(row) != len(scope):
+                raise ProblemError(f"tuple {number} has {len(row)} values for {len(scope)} variables")
+        if any(domains[x].labels is not None for x in scope):
+            tuples = [
+                [_label_value(domains[x], value, number) for x, value in zip(scope, row, strict=True)]
+                for number, row in enumerate(tuples, start=1)
+            ]
+    rows = np.asarray(tuples)
+    if rows.size == 0:
+        return np.zeros((len(rows) if len(scope) == 0 else 0, len(scope)), dtype=np.int64)
+    if rows.ndim != 2 or rows.shape[1] != len(scope):
+        raise ProblemError(f"tuples of shape {rows.shape} for {len(scope)} variables")
+    if rows.dtype.kind not in "iu":
+        raise ProblemError("a tuple holds integers, or labels of labelled domains")
+    return rows.astype(np.int64)
+
+
+def _label_value(domain: Domain, value: int | str, number: int) -> int:
+    try:
+        return int(domain.values[domain.position(value)])
+    except ProblemError as error:
+        raise ProblemError(f"tuple {number}: {error}") from None
+
+
+@dataclass(frozen=True)
+class TableBlock(Block):
+    kind: ClassVar[str] = "table"
+    relation: IntArray
+    """[constraints]: index into relations."""
+    relations: tuple[Relation, ...]
+
+    @staticmethod
+    def one(domains: Sequence[Domain], scope: IntArray, tuples: Any, allowed: bool, terms: Terms) -> TableBlock:
+        scope, relation = relation_of(domains, scope, tuples, allowed)
+        start = np.array([0, len(scope)], dtype=np.int64)
+        return TableBlock(terms, start, scope, np.zeros(1, np.int64), (relation,))
+
+    @staticmethod
+    def many(domains: Sequence[Domain], scopes: IntArray, tuples: Any, allowed: bool, terms: Terms) -> TableBlock:
+        count, arity = scopes.shape
+        if count == 0:
+            return TableBlock(terms, np.zeros(1, np.int64), scopes.reshape(-1), np.zeros(0, np.int64), ())
+        _, relation = relation_of(domains, np.arange(arity), tuples, allowed) if arity == 0 else relation_of(
+            [domains[x] for x in scopes[0]], np.arange(arity), tuples, allowed
+        )
+        model = [domains[x] for x in scopes[0]]
+        for column in range(arity):
+            if any(domains[x] is not model[column] for x in np.unique(scopes[:, column])):
+                raise ProblemError("one relation over many scopes needs the same domains in every scope")
+        start = np.arange(count + 1, dtype=np.int64) * arity
+        return TableBlock(terms, start, scopes.reshape(-1), np.zeros(count, np.int64), (relation,))
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        index: dict[Any, int] = {}
+        relations: list[Relation] = []
+        ids = []
+        for block in blocks:
+            renumber = np.empty(len(block.relations), dtype=np.int64)
+            for i, relation in enumerate(block.relations):
+                if relation.key not in index:
+                    index[relation.key] = len(relations)
+                    relations.append(relation)
+                renumber[i] = index[relation.key]
+            ids.append(renumber[block.relation] if len(block.relations) else block.relation)
+        return {"relation": np.concatenate(ids), "relations": tuple(relations)}
+
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        result = np.zeros(len(self), dtype=np.bool_)
+        taken = positions[self.scope].astype(np.int64)
+        order = np.argsort(self.relation, kind="stable")
+        bounds = np.searchsorted(self.relation[order], np.arange(len(self.relations) + 1))
+        for i, relation in enumerate(self.relations):
+            rows = order[bounds[i] : bounds[i + 1]]
+            columns = self.scope_start[rows][:, None] + np.arange(len(relation.sizes))
+            result[rows] = relation.contains(taken[columns]) if len(rows) else False
+        return result
+
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        scope = [int(x) for x in self.scope_of(row)]
+        relation = self.relations[self.relation[row]]
+        listed = [[domains[x].external(int(p)) for x, p in zip(scope, t, strict=True)] for t in relation.tuples]
+        tuples = {"allowed" if relation.allowed else "forbidden": listed}
+        return {"kind": "table", "scope": scope, **tuples, **self._describe_terms(row)}
+
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        layouts = np.array([r.layout for r in self.relations])[self.relation] if len(self) else np.zeros(0, "U8")
+        result: list[Labelling] = []
+        for layout, compiled in (("matching", _matching), ("dense", _dense), ("tuples", _tuple_lists)):
+            rows = np.flatnonzero((layouts == layout) & (self.arity > 0))
+            if len(rows):
+                result.append(compiled(self, rows, domains))
+        return result
+
+    def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
+        start, slots = ragged_rows(self.scope_start, rows)
+        edge_slot, edge_position = edges_of_slots(self.scope[slots], domains)
+        return {
+            "terms": self.terms.take(rows),
+            "scope_start": start,
+            "scope": self.scope[slots],
+            "domains": domains,
+            "edge_slot": edge_slot,
+            "edge_position": edge_position,
+            "variable": torch.from_numpy(self.scope[slots]),
+            "constraint": torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(start))),
+        }
+
+
+def _used(block: TableBlock, rows: IntArray) -> tuple[list[Relation], IntArray]:
+    """The relations these rows use, and each row's index among them."""
+    used, local = np.unique(block.relation[rows], return_inverse=True)
+    return [block.relations[i] for i in used], local.reshape(-1)
+
+
+# ── matching: at most one conflicting value on the other side ────────────────────────────────────
+
+
+def _matching(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
+    relations, local = _used(block, rows)
+    pool, offsets = [], []
+    size = 0
+    for relation in relations:
+        first, second = relation.conflict
+        offsets.append((size, size + len(first)))
+        pool += [first, second]
+        size += len(first) + len(second)
+    common = block._common(rows, domains)
+    offset = np.array(offsets, dtype=np.int64)[local].reshape(-1)  # slot-wise: two a constraint
+    partner = common["scope"].reshape(-1, 2)[:, ::-1].reshape(-1).copy()
+    return MatchingLabelling(
+        **{k: v for k, v in common.items() if k not in ("variable", "constraint")},
+        partner=torch.from_numpy(partner),
+        offset=torch.from_numpy(offset),
+        conflict=torch.from_numpy(np.concatenate(pool)),
+    )
+
+
+@dataclass(frozen=True)
+class MatchingLabelling(ExceptionalLabelling):
+    native_kind: ClassVar[str] = "matching"
+    partner: torch.Tensor
+    """[slots]: the other variable."""
+    offset: torch.Tensor
+    """[slots]: where this slot's conflict list begins in the pool; indexed by the partner's position."""
+    conflict: torch.Tensor
+
+    def exceptions(self, positions: torch.Tensor) -> torch.Tensor:
+        return self.conflict[self.offset + positions.index_select(1, self.partner)]
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"offset": self.offset.numpy(), "conflict": self.conflict.numpy().astype(np.int32)}
+
+
+# ── dense: one bit at a mixed-radix address ──────────────────────────────────────────────────────
+
+
+def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
+    relations, local = _used(block, rows)
+    sizes = np.array([r.combinations for r in relations], dtype=np.int64)
+    base = (np.cumsum(sizes) - sizes)[local]
+    strides = np.concatenate([r.strides for r in relations]) if relations else np.zeros(0, np.int64)
+    arities = np.array([len(r.sizes) for r in relations], dtype=np.int64)
+    start = np.concatenate([[0], np.cumsum(arities)]).astype(np.int64)
+    common = block._common(rows, domains)
+    return DenseLabelling(
+        **common,
+        base=torch.from_numpy(base),
+        stride=torch.from_numpy(strides[ragged_rows(start, local)[1]]),
+        truth=torch.from_numpy(np.concatenate([r.truth for r in relations])),
+    )
+
+
+@dataclass(frozen=True)
+class DenseLabelling(Labelling):
+    native_kind: ClassVar[str] = "dense"
+    edge_slot: torch.Tensor
+    edge_position: torch.Tensor
+    variable: torch.Tensor
+    constraint: torch.Tensor
+    base: torch.Tensor
+    """[constraints]: where the relation begins in `truth`."""
+    stride: torch.Tensor
+    """[slots]"""
+    truth: torch.Tensor
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        own = positions.index_select(1, self.variable) * self.stride
+        address = self.base.repeat(len(positions), 1)
+        address.index_add_(1, self.constraint, own)
+        others = address.index_select(1, self.constraint) - own
+        step = self.edge_position * self.stride[self.edge_slot]
+        return self.truth[others.index_select(1, self.edge_slot) + step]
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {"base": self.base.numpy(), "stride": self.stride.numpy(), "truth": self.truth.numpy()}
+
+
+# ── tuples: the paper's method ───────────────────────────────────────────────────────────────────
+
+
+def _tuple_lists(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
+    relations, local = _used(block, rows)
+    common = block._common(rows, domains)
+    counts = np.array([len(r.tuples) for r in relations], dtype=np.int64)
+    arities = np.array([len(r.sizes) for r in relations], dtype=np.int64)
+    cells = counts * arities
+    return TupleListLabelling(
+        **{k: v for k, v in common.items() if k not in ("edge_slot", "edge_position", "variable", "constraint")},
+        relation=local.astype(np.int64),
+        allowed=np.array([r.allowed for r in relations], dtype=np.bool_),
+        tuple_start=np.concatenate([[0], np.cumsum(cells)]).astype(np.int64),
+        tuple_count=counts,
+        tuples=torch.from_numpy(np.concatenate([r.tuples.reshape(-1) for r in relations])),
+    )
+
+
+@dataclass(frozen=True)
+class TupleListLabelling(Labelling):
+    """A tuple that agrees with the assignment in all slots but one labels that one value; a tuple that agrees
+    everywhere labels every current value (Equations Label1 to Label3 of the paper)."""
+
+    native_kind: ClassVar[str] = "tuples"
+    relation: IntArray
+    allowed: npt.NDArray[np.bool_]
+    tuple_start: IntArray
+    """[relations + 1]: first cell of each relation in `tuples`; tuples are rows of the relation's arity."""
+    tuple_count: IntArray
+    tuples: torch.Tensor
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        edge_start = self.edge_start()
+        labels = torch.empty(len(positions), int(edge_start[-1]), dtype=torch.uint8, device=positions.device)
+        for c in range(len(self)):
+            slots = slice(self.scope_start[c], self.scope_start[c + 1])
+            relation = int(self.relation[c])
+            arity = int(self.scope_start[c + 1] - self.scope_start[c])
+            rows = self.tuples[self.tuple_start[relation] : self.tuple_start[relation + 1]].view(-1, arity)
+            listed = int(self.allowed[relation])
+            edges = slice(int(edge_start[slots.start]), int(edge_start[slots.stop]))
+            labels[:, edges] = 1 - listed
+            offsets = torch.as_tensor(edge_start[slots], device=positions.device)
+            now = positions[:, torch.as_tensor(self.scope[slots], device=positions.device)]
+            agree = rows.unsqueeze(0) == now.unsqueeze(1)  # [runs, tuples, arity]
+            score = agree.sum(dim=2, keepdim=True)
+            hit = (score - agree.to(score.dtype)) == arity - 1
+            run, row, slot = hit.nonzero(as_tuple=True)
+            labels[run, offsets[slot] + rows[row, slot]] = listed
+        return labels
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "relation": self.relation.astype(np.int32),
+            "allowed": self.allowed.astype(np.uint8),
+            "tuple_start": self.tuple_start,
+            "tuples": self.tuples.numpy().astype(np.int32),
+        }

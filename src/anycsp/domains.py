@@ -1,0 +1,106 @@
+"""Domains: the finite sets variables range over, and their layout end to end as the values of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.errors import ProblemError
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Distinct integers in a fixed order, with optional labels; a *position* is an index into that order."""
+
+    values: npt.NDArray[np.int64]
+    labels: tuple[str, ...] | None = None
+
+    @staticmethod
+    def of(spec: Iterable[int | str] | Mapping[str, int]) -> Domain:
+        labels: tuple[str, ...] | None = None
+        if isinstance(spec, Domain):
+            return spec
+        if isinstance(spec, Mapping):
+            labels, items = tuple(str(k) for k in spec), list(spec.values())
+        else:
+            items = list(spec)
+            if items and all(isinstance(item, str) for item in items):
+                labels, items = tuple(str(item) for item in items), list(range(len(items)))
+        if not items:
+            raise ProblemError("empty domain")
+        try:
+            values = np.array([int(item) for item in items], dtype=np.int64)
+        except (TypeError, ValueError, OverflowError):
+            raise ProblemError("a domain holds 64-bit integers, or labels only") from None
+        if any(value != item for value, item in zip(values.tolist(), items, strict=True)):
+            raise ProblemError("a domain holds 64-bit integers, or labels only")
+        if len(np.unique(values)) < len(values) or (labels is not None and len(set(labels)) < len(labels)):
+            raise ProblemError("a domain lists a value twice")
+        return Domain(values, labels)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def key(self) -> Hashable:
+        return self.values.tobytes(), self.labels
+
+    @cached_property
+    def _positions(self) -> dict[int | str, int]:
+        by_value: dict[int | str, int] = {int(v): i for i, v in enumerate(self.values)}
+        if self.labels is not None:
+            by_value.update({label: i for i, label in enumerate(self.labels)})
+        return by_value
+
+    def position(self, value: int | str) -> int:
+        """The position of a value given as integer or label."""
+        key = value if isinstance(value, str) else int(value)
+        position = self._positions.get(key)
+        if position is None:
+            raise ProblemError(f"value {value!r} is outside the domain {self.summary()}")
+        return position
+
+    def positions_of(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Vectorised `position`; −1 for values outside the domain."""
+        order = np.argsort(self.values, kind="stable")
+        ordered = self.values[order]
+        slot = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+        return np.where(ordered[slot] == values, order[slot], -1)
+
+    def external(self, position: int) -> int | str:
+        """The value at a position as the user wrote it."""
+        return self.labels[position] if self.labels is not None else int(self.values[position])
+
+    def summary(self) -> str:
+        if self.labels is not None:
+            names = list(self.labels[:4]) + (["…"] if len(self.labels) > 4 else [])
+            return "{" + ", ".join(names) + "}"
+        low, high = int(self.values.min()), int(self.values.max())
+        if high - low + 1 == len(self.values):
+            return f"{low}..{high}"
+        return "{" + ", ".join(str(v) for v in self.values[:4]) + (", …}" if len(self.values) > 4 else "}")
+
+
+@dataclass(frozen=True)
+class Domains:
+    """Every domain laid end to end: the value vertices of the constraint value graph."""
+
+    start: npt.NDArray[np.int64]
+    """[variables + 1]: the values of X are rows start[X] … start[X+1]."""
+    values: npt.NDArray[np.int64]
+    """[values]: the integer each value vertex stands for."""
+
+    @staticmethod
+    def of(domains: Sequence[Domain]) -> Domains:
+        sizes = np.fromiter((len(d.values) for d in domains), dtype=np.int64, count=len(domains))
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        values = np.concatenate([d.values for d in domains]) if domains else np.zeros(0, np.int64)
+        return Domains(start, values)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.start)

@@ -1,0 +1,11 @@
+// The Python module anycsp.native._native: each part binds itself in its own file.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_problem(nb::module_& m);
+
+NB_MODULE(_native, m) {
+    m.doc() = "Compiled kernels of anycsp; every function has a plain PyTorch twin.";
+    bind_problem(m);
+}

@@ -1,0 +1,26 @@
+"""Objective: how the violated weight reads in the user's own terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Objective:
+    """`kind` names it in the output. A cut is `constant − violated weight`; colours counts distinct values."""
+
+    kind: str
+    constant: float = 0.0
+
+    def value(self, violated_weight: float, values: npt.NDArray[np.integer[Any]]) -> float | int:
+        if self.kind == "colors":
+            return len(np.unique(values))
+        result = self.constant - violated_weight if self.kind == "cut" else violated_weight
+        return int(result) if float(result).is_integer() else result
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "constant": self.constant}

@@ -1,0 +1,337 @@
+"""Problem: the variables, domains and constraints a user writes. Knows nothing of tensors.
+
+Constraints are kept in *blocks*, many constraints of one family as arrays, so that a formula of
+300,000 clauses is a handful of arrays and not 300,000 objects. Adding one constraint adds a block of
+one; `Problem.blocks` joins the blocks of a family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.all_different import AllDifferentBlock
+from anycsp.constraints.base import Block, Terms
+from anycsp.constraints.clause import ClauseBlock
+from anycsp.constraints.linear import LinearBlock
+from anycsp.constraints.table import TableBlock
+from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
+from anycsp.objective import Objective
+
+IntArray = npt.NDArray[np.int64]
+Value = int | str
+Assignment = Mapping[str, Value] | Sequence[Value] | npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A handle on one variable of a problem; what `add_*` methods take in their scopes."""
+
+    index: int
+    name: str
+
+
+VariableLike = Variable | int | str
+
+
+class Violation(NamedTuple):
+    """What an assignment violates; `weight` counts hard constraints too, each with its own weight."""
+
+    count: int
+    weight: float
+    hard: int
+
+
+class Problem:
+    """A CSP or MaxCSP instance: finite domains, and weighted, possibly hard, constraints over them."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.objective: Objective | None = None
+        """How the violated weight translates into the user's own objective, e.g. the size of a cut."""
+        self.comments: list[str] = []
+        """Warnings a reader wants to pass on: a wrong clause count, dropped self-loops."""
+        self._names: list[str] = []
+        self._index: dict[str, int] = {}
+        self._domain_of: list[Domain] = []
+        self._interned: dict[Hashable, Domain] = {}
+        self._blocks: list[Block] = []
+        self._constraints = 0
+        self._domains: Domains | None = None
+
+    def __repr__(self) -> str:
+        label = f"{self.name!r}, " if self.name else ""
+        return f"Problem({label}{self.num_variables} variables, {self.num_constraints} constraints)"
+
+    # ── variables ────────────────────────────────────────────────────────────────────────────────
+
+    def add_variable(self, domain: Iterable[Value] | Mapping[str, int], name: str | None = None) -> Variable:
+        """Add a variable. `domain` holds integers, or labels (a list of strings, or label → integer)."""
+        return self.add_variables(1, domain, names=None if name is None else [name])[0]
+
+    def add_variables(
+        self,
+        count: int,
+        domain: Iterable[Value] | Mapping[str, int],
+        prefix: str = "x",
+        names: Sequence[str] | None = None,
+    ) -> list[Variable]:
+        """Add `count` variables of one domain, named by `names` or `prefix0, prefix1, …`."""
+        shared = self._intern(Domain.of(domain))
+        first = len(self._names)
+        new_names = list(names) if names is not None else [f"{prefix}{first + i}" for i in range(count)]
+        if len(new_names) != count:
+            raise ProblemError(f"{count} variables but {len(new_names)} names")
+        for offset, name in enumerate(new_names):
+            if name in self._index:
+                del_from = first
+                for added in new_names[:offset]:
+                    del self._index[added]
+                assert del_from == len(self._names)
+                raise ProblemError(f"duplicate variable name {name!r}")
+            self._index[name] = first + offset
+        self._names.extend(new_names)
+        self._domain_of.extend([shared] * count)
+        self._domains = None
+        return [Variable(first + i, name) for i, name in enumerate(new_names)]
+
+    def _intern(self, domain: Domain) -> Domain:
+        return self._interned.setdefault(domain.key, domain)
+
+    @property
+    def num_variables(self) -> int:
+        return len(self._names)
+
+    @property
+    def num_constraints(self) -> int:
+        return self._constraints
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    @property
+    def variables(self) -> list[Variable]:
+        return [Variable(i, name) for i, name in enumerate(self._names)]
+
+    def domain(self, variable: VariableLike) -> Domain:
+        return self._domain_of[self.index(variable)]
+
+    @property
+    def domains(self) -> Domains:
+        """All domains laid end to end; value (X, d) is row `start[X] + position of d`."""
+        if self._domains is None:
+            self._domains = Domains.of(self._domain_of)
+        return self._domains
+
+    def index(self, variable: VariableLike) -> int:
+        """The index of a variable given by handle, name or index."""
+        if isinstance(variable, Variable):
+            index = variable.index
+        elif isinstance(variable, str):
+            if variable not in self._index:
+                raise ProblemError(f"unknown variable {variable!r}")
+            return self._index[variable]
+        else:
+            index = int(variable)
+        if not 0 <= index < len(self._names):
+            raise ProblemError(f"unknown variable {index}: there are {len(self._names)}")
+        return index
+
+    def _scope(self, scope: Iterable[VariableLike]) -> IntArray:
+        return np.array([self.index(v) for v in scope], dtype=np.int64)
+
+    # ── constraints ──────────────────────────────────────────────────────────────────────────────
+
+    def add_table(
+        self,
+        scope: Sequence[VariableLike],
+        tuples: Sequence[Sequence[Value]] | npt.NDArray[np.integer[Any]],
+        *,
+        allowed: bool = True,
+        weight: float = 1.0,
+        hard: bool = False,
+    ) -> None:
+        """The scope must take (or with `allowed=False` must not take) one of the tuples."""
+        self.add_block(TableBlock.one(self._domain_of, self._scope(scope), tuples, allowed, self._terms(weight, hard)))
+
+    def add_tables(
+        self,
+        scopes: npt.NDArray[np.integer[Any]],
+        tuples: Sequence[Sequence[Value]] | npt.NDArray[np.integer[Any]],
+        *,
+        allowed: bool = True,
+        weight: float | npt.NDArray[np.floating[Any]] = 1.0,
+        hard: bool = False,
+    ) -> None:
+        """One relation over many scopes at once: `scopes` is [constraints, arity], no variable twice in a row."""
+        scopes = np.asarray(scopes, dtype=np.int64)
+        self._check_indices(scopes)
+        self.add_block(
+            TableBlock.many(self._domain_of, scopes, tuples, allowed, self._terms(weight, hard, len(scopes)))
+        )
+
+    def add_not_equal(
+        self, scopes: npt.NDArray[np.integer[Any]] | Sequence[tuple[VariableLike, VariableLike]], weight: Any = 1.0
+    ) -> None:
+        """X ≠ Y for every pair; the bulk form of colouring and MaxCut. All the variables share one domain."""
+        if not isinstance(scopes, np.ndarray):
+            scopes = np.array([[self.index(x), self.index(y)] for x, y in scopes], dtype=np.int64).reshape(-1, 2)
+        if len(scopes) == 0:
+            return
+        values = self._domain_of[int(scopes[0, 0])].values
+        self.add_tables(scopes, np.stack([values, values], axis=1), allowed=False, weight=weight)
+
+    def add_clause(
+        self, literals: Sequence[tuple[VariableLike, Value]], *, weight: float = 1.0, hard: bool = False
+    ) -> None:
+        """At least one literal `(variable, value)` holds, a literal being X = value, over two-valued domains."""
+        scope = self._scope(v for v, _ in literals)
+        for x in scope:
+            if len(self._domain_of[x]) != 2:
+                raise ProblemError(f"clause literal on {self._names[x]!r}: its domain has not exactly two values")
+        true = [self._domain_of[x].position(value) for x, (_, value) in zip(scope, literals, strict=True)]
+        self.add_nogood(scope, 1 - np.array(true, dtype=np.int64), weight=weight, hard=hard)
+
+    def add_nogood(
+        self,
+        scope: Sequence[VariableLike] | IntArray,
+        positions: IntArray,
+        *,
+        weight: float = 1.0,
+        hard: bool = False,
+    ) -> None:
+        """Not all variables at these domain positions at once: a clause, over domains of any size."""
+        scope = scope if isinstance(scope, np.ndarray) else self._scope(scope)
+        offsets = np.array([0, len(scope)], dtype=np.int64)
+        self.add_block(ClauseBlock.of(self._domain_of, offsets, scope, positions, self._terms(weight, hard)))
+
+    def add_clauses(
+        self,
+        offsets: npt.NDArray[np.integer[Any]],
+        literals: npt.NDArray[np.integer[Any]],
+        *,
+        weight: float | npt.NDArray[np.floating[Any]] = 1.0,
+        hard: bool | npt.NDArray[np.bool_] = False,
+    ) -> None:
+        """DIMACS clauses in bulk: clause i is `literals[offsets[i]:offsets[i+1]]`, literal ±(index + 1)
+        of two-valued variables, a positive literal meaning the second value."""
+        scope = np.abs(literals).astype(np.int64) - 1
+        self._check_indices(scope)
+        terms = self._terms(weight, hard, len(offsets) - 1)
+        self.add_block(ClauseBlock.of(self._domain_of, np.asarray(offsets, np.int64), scope, literals < 0, terms))
+
+    def add_linear(
+        self,
+        scope: Sequence[VariableLike],
+        coefficients: Sequence[int],
+        operator: str,
+        bound: int,
+        *,
+        weight: float = 1.0,
+        hard: bool = False,
+    ) -> None:
+        """Σ coefficient·variable `operator` bound, the operator one of <=, >=, ==, !=, <, >."""
+        terms = self._terms(weight, hard)
+        self.add_block(LinearBlock.one(self._domain_of, self._scope(scope), coefficients, operator, bound, terms))
+
+    def add_all_different(
+        self,
+        scope: Sequence[VariableLike],
+        *,
+        except_values: Sequence[int] = (),
+        weight: float = 1.0,
+        hard: bool = False,
+    ) -> None:
+        """No two variables of the scope take the same value (values in `except_values` may repeat)."""
+        indices, terms = self._scope(scope), self._terms(weight, hard)
+        if len(np.unique(indices)) < len(indices):
+            # A variable differs from itself only by an excepted value: a unary allowed table says just that,
+            # together with the all-different over the distinct variables it is one relation; no value at all
+            # satisfies it when nothing is excepted.
+            self._add_repeated_all_different(indices, except_values, weight, hard)
+            return
+        self.add_block(AllDifferentBlock.one(self._domain_of, indices, except_values, terms))
+
+    def _add_repeated_all_different(
+        self, indices: IntArray, except_values: Sequence[int], weight: float, hard: bool
+    ) -> None:
+        if except_values:
+            raise ProblemError("all-different with excepted values over a repeated variable: list each variable once")
+        self.add_table(list(dict.fromkeys(int(i) for i in indices)), [], weight=weight, hard=hard)
+
+    def add_block(self, block: Block) -> None:
+        """Add constraints in the bulk form of their family; what every `add_*` method ends in."""
+        self._blocks.append(block)
+        self._constraints += len(block)
+
+    def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
+        if variables.size and not (0 <= variables.min() and variables.max() < len(self._names)):
+            bad = variables.max() if variables.max() >= len(self._names) else variables.min()
+            raise ProblemError(f"unknown variable {int(bad)}: there are {len(self._names)}")
+
+    def _terms(self, weight: Any, hard: Any, count: int = 1) -> Terms:
+        return Terms.of(self._constraints, weight, hard, count)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The constraints, one block a family."""
+        by_family: dict[type[Block], list[Block]] = {}
+        for block in self._blocks:
+            by_family.setdefault(type(block), []).append(block)
+        self._blocks = [family.concat(parts) if len(parts) > 1 else parts[0] for family, parts in by_family.items()]
+        return self._blocks
+
+    def describe_constraints(self) -> Iterator[dict[str, Any]]:
+        """Every constraint in the order it was added, as plain data in domain values (the JSON form)."""
+        located = [(int(index), block, row) for block in self.blocks for row, index in enumerate(block.terms.index)]
+        for _, block, row in sorted(located, key=lambda item: item[0]):
+            yield block.describe(row, self._domain_of)
+
+    # ── assignments ──────────────────────────────────────────────────────────────────────────────
+
+    def positions(self, assignment: Assignment) -> npt.NDArray[np.int32]:
+        """Domain positions of an assignment given by name or in variable order."""
+        if isinstance(assignment, Mapping):
+            missing = [name for name in self._names if name not in assignment]
+            if missing:
+                raise ProblemError(f"the assignment lacks variable {missing[0]!r}")
+            values: Sequence[Any] = [assignment[name] for name in self._names]
+        else:
+            values = list(assignment)
+            if len(values) != len(self._names):
+                raise ProblemError(f"the assignment has {len(values)} values for {len(self._names)} variables")
+        result = np.empty(len(values), dtype=np.int32)
+        for i, (domain, value) in enumerate(zip(self._domain_of, values, strict=True)):
+            try:
+                result[i] = domain.position(value)
+            except ProblemError as error:
+                raise ProblemError(f"variable {self._names[i]!r}: {error}") from None
+        return result
+
+    def assignment(self, positions: npt.NDArray[np.integer[Any]]) -> dict[str, Value]:
+        """The assignment by name, in labels where the domain has them."""
+        pairs = zip(self._names, self._domain_of, positions, strict=True)
+        return {name: domain.external(int(p)) for name, domain, p in pairs}
+
+    def values(self, positions: npt.NDArray[np.integer[Any]]) -> IntArray:
+        """The integer each variable takes, in variable order."""
+        return self.domains.values[self.domains.start[:-1] + positions]
+
+    def violation(self, assignment: Assignment) -> Violation:
+        """Count what an assignment violates."""
+        return self.violation_of_positions(self.positions(assignment))
+
+    def violation_of_positions(self, positions: npt.NDArray[np.integer[Any]]) -> Violation:
+        count, weight, hard = 0, 0.0, 0
+        for block in self.blocks:
+            violated = ~block.satisfied(self.domains, positions)
+            count += int(violated.sum())
+            weight += float(block.terms.weight[violated].sum())
+            hard += int((violated & block.terms.hard).sum())
+        return Violation(count, weight, hard)
