@@ -406,8 +406,8 @@ def test_bad_weights_raise() -> None:
     options |= {"hidden": 8, "aggregation": "max", "gain": False, "inertia": 0.0}
     weights = step_weights(policy, linear=False)
     module.make_search(problem, layout, weights, options, graph.constant, None)
+    fewer = {name: array for name, array in weights.items() if name != "value1"}
     with pytest.raises(ValueError, match="missing weights value1"):
-        fewer = {name: array for name, array in weights.items() if name != "value1"}
         module.make_search(problem, layout, fewer, options, graph.constant, None)
     with pytest.raises(ValueError, match="wrong shape"):
         module.make_search(problem, layout, weights, options | {"hidden": 16}, graph.constant, None)
