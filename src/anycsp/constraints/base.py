@@ -164,7 +164,7 @@ class Labelling(ABC):
 
     def to(self, device: torch.device) -> Self:
         """A copy with every tensor on the device."""
-        moved = {k: v.to(device) for k, v in self.__dict__.items() if isinstance(v, torch.Tensor)}
+        moved: dict[str, Any] = {k: v.to(device) for k, v in self.__dict__.items() if isinstance(v, torch.Tensor)}
         return replace(self, **moved)
 
 
