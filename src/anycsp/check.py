@@ -131,8 +131,8 @@ def integers(problem: PlainProblem, values: Values) -> list[int]:
 def _in_integers(constraint: Constraint, problem: PlainProblem) -> Constraint:
     """Tuples that name labels, in the integers the labels stand for."""
     key = "allowed" if "allowed" in constraint else "forbidden"
-    rows = constraint.get(key)
-    if rows is None or not any(isinstance(cell, str) for cell in _cells(rows)):
+    rows = constraint.get(key, ())
+    if constraint["kind"] not in ("table", "clause") or not any(isinstance(cell, str) for cell in _cells(rows)):
         return constraint
     domains = [problem.domains[x] or {} for x in constraint["scope"]]
     if isinstance(rows[0], list):
