@@ -68,9 +68,7 @@ class Trainer:
         torch.manual_seed(config.seed)
         self.policy = PolicyNetwork(config.policy)
         self.averaged = deepcopy(self.policy).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(
-            self.policy.parameters(), lr=config.learning_rate, betas=(0.9, config.beta2)
-        )
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=(0.9, config.beta2))
         self.scale = RunningScale()
         self.pool = Pool(config, config.policy.hidden)
         self.counters = Counters()
