@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -157,6 +158,6 @@ class Pool:
 def _ranges(batch: Batch) -> Iterator[tuple[slice, slice]]:
     """Variables and values of every instance; both lie end to end."""
     start = np.searchsorted(batch.graph.variable_instance, np.arange(batch.graph.instances + 1))
-    for first, last in zip(start[:-1], start[1:], strict=True):
+    for first, last in pairwise(start.tolist()):
         values = batch.graph.domains.start
-        yield slice(int(first), int(last)), slice(int(values[first]), int(values[last]))
+        yield slice(first, last), slice(int(values[first]), int(values[last]))

@@ -8,7 +8,7 @@ import statistics
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
@@ -250,10 +250,11 @@ class Trainer:
         checkpoint.write(self.folder, tensors, facts)
 
     @staticmethod
-    def resume(folder: Path, config: TrainingConfig | None = None) -> Trainer:
-        """The run of a folder, at its last checkpoint. `config` may lengthen the schedule, not change the rest."""
+    def resume(folder: Path, overrides: Sequence[str] = ()) -> Trainer:
+        """The run of a folder at its last checkpoint, its configuration changed by `overrides` (a longer
+        schedule, another learning rate; shapes must stay)."""
         tensors, facts = checkpoint.read(folder)
-        trainer = Trainer(config or TrainingConfig.from_table(facts["config"]), folder)
+        trainer = Trainer(TrainingConfig.from_table(facts["config"]).with_overrides(overrides), folder)
         trainer.counters = Counters(**facts["counters"])
         trainer.scale = RunningScale(square=trainer.counters.scale_square, weight=trainer.counters.scale_weight)
         trainer.policy.load_state_dict(_part(tensors, "policy."))
