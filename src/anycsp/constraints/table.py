@@ -11,7 +11,7 @@ is chosen here by its shape:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -36,6 +36,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -54,7 +56,7 @@ class Relation:
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        return self.sizes, self.allowed, self.tuples.tobytes()
+        return self.sizes, self.allowed, len(self.tuples), self.tuples.tobytes()
 
     @cached_property
     def strides(self) -> IntArray:
@@ -100,7 +102,7 @@ class Relation:
     def contains(self, rows: IntArray) -> npt.NDArray[np.bool_]:
         """Which rows of positions are in the relation."""
         if self.combinations <= DENSE_LIMIT:
-            return self.truth[rows @ self.strides].astype(np.bool_)
+            return np.asarray(self.truth[rows @ self.strides], dtype=np.bool_)
         if self.codes is not None:
             wanted = rows @ self.strides
             at = np.minimum(np.searchsorted(self.codes, wanted), max(len(self.codes) - 1, 0))
@@ -111,9 +113,7 @@ class Relation:
         return listed if self.allowed else ~listed
 
 
-def relation_of(
-    domains: Sequence[Domain], scope: IntArray, tuples: Any, allowed: bool
-) -> tuple[IntArray, Relation]:
+def relation_of(domains: Sequence[Domain], scope: IntArray, tuples: Any, allowed: bool) -> tuple[IntArray, Relation]:
     """Check tuples against the domains and turn them into positions; a repeated variable keeps its first
     column and only the tuples that agree with themselves."""
     rows = _as_rows(tuples, scope, domains)
@@ -132,7 +132,7 @@ def relation_of(
         leader = np.array([np.flatnonzero(scope == x)[0] for x in scope])
         positions = positions[(positions == positions[:, leader]).all(axis=1)][:, first]
         scope = scope[first]
-    positions = np.unique(positions, axis=0) if positions.shape[1] else positions[:1]
+    positions = np.unique(positions, axis=0) if len(scope) else positions[:1]
     return scope, Relation(tuple(len(domains[x]) for x in scope), np.ascontiguousarray(positions), allowed)
 
 
@@ -146,12 +146,12 @@ def _as_rows(tuples: Any, scope: IntArray, domains: Sequence[Domain]) -> IntArra
                 [_label_value(domains[x], value, number) for x, value in zip(scope, row, strict=True)]
                 for number, row in enumerate(tuples, start=1)
             ]
-    rows = np.asarray(tuples)
+    rows: npt.NDArray[Any] = np.asarray(tuples)
     if rows.size == 0:
         return np.zeros((len(rows) if len(scope) == 0 else 0, len(scope)), dtype=np.int64)
     if rows.ndim != 2 or rows.shape[1] != len(scope):
         raise ProblemError(f"tuples of shape {rows.shape} for {len(scope)} variables")
-    if rows.dtype.kind not in "iu":
+    if rows.dtype.kind not in "iu" or (rows.dtype == np.uint64 and rows.max() > np.iinfo(np.int64).max):
         raise ProblemError("a tuple holds integers, or labels of labelled domains")
     return rows.astype(np.int64)
 
@@ -166,6 +166,7 @@ def _label_value(domain: Domain, value: int | str, number: int) -> int:
 @dataclass(frozen=True)
 class TableBlock(Block):
     kind: ClassVar[str] = "table"
+    fields: ClassVar[tuple[str, ...]] = ("allowed", "forbidden")
     relation: IntArray
     """[constraints]: index into relations."""
     relations: tuple[Relation, ...]
@@ -181,10 +182,8 @@ class TableBlock(Block):
         count, arity = scopes.shape
         if count == 0:
             return TableBlock(terms, np.zeros(1, np.int64), scopes.reshape(-1), np.zeros(0, np.int64), ())
-        _, relation = relation_of(domains, np.arange(arity), tuples, allowed) if arity == 0 else relation_of(
-            [domains[x] for x in scopes[0]], np.arange(arity), tuples, allowed
-        )
         model = [domains[x] for x in scopes[0]]
+        _, relation = relation_of(model, np.arange(arity), tuples, allowed)
         for column in range(arity):
             if any(domains[x] is not model[column] for x in np.unique(scopes[:, column])):
                 raise ProblemError("one relation over many scopes needs the same domains in every scope")
@@ -224,6 +223,23 @@ class TableBlock(Block):
         tuples = {"allowed" if relation.allowed else "forbidden": listed}
         return {"kind": "table", "scope": scope, **tuples, **self._describe_terms(row)}
 
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        if ("allowed" in plain) == ("forbidden" in plain):
+            raise ProblemError("a table lists either its allowed or its forbidden tuples")
+        allowed = "allowed" in plain
+        tuples = plain["allowed" if allowed else "forbidden"]
+        if len(scopes) > 1 and _alike(problem, scopes):
+            problem.add_tables(np.array(scopes, dtype=np.int64), tuples, allowed=allowed, weight=weight, hard=hard)
+            return
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            problem.add_table(scope, tuples, allowed=allowed, weight=w, hard=h)
+
+    def shape(self, row: int, domains: Sequence[Domain]) -> Hashable:
+        return int(self.relation[row]), tuple(id(domains[x]) for x in self.scope_of(row))
+
     def labellings(self, domains: Domains) -> list[Labelling]:
         layouts = np.array([r.layout for r in self.relations])[self.relation] if len(self) else np.zeros(0, "U8")
         result: list[Labelling] = []
@@ -246,6 +262,17 @@ class TableBlock(Block):
             "variable": torch.from_numpy(self.scope[slots]),
             "constraint": torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(start))),
         }
+
+
+def _alike(problem: Problem, scopes: Sequence[Sequence[int]]) -> bool:
+    """Whether one relation can serve all the scopes at once: the same domains in each, no variable twice."""
+    model = [problem.domain(x) for x in scopes[0]]
+    return all(
+        len(scope) == len(model)
+        and len(set(scope)) == len(scope)
+        and all(problem.domain(x) is domain for x, domain in zip(scope, model, strict=True))
+        for scope in scopes
+    )
 
 
 def _used(block: TableBlock, rows: IntArray) -> tuple[list[Relation], IntArray]:
