@@ -35,7 +35,9 @@ def of_problem(problem: Problem) -> PlainProblem:
     domains = []
     for index in range(problem.num_variables):
         domain = problem.domain(index)
-        domains.append(_numbers(dict(zip(domain.labels or (), domain.values.tolist(), strict=False)) or domain.values.tolist()))
+        domains.append(
+            _numbers(dict(zip(domain.labels or (), domain.values.tolist(), strict=False)) or domain.values.tolist())
+        )
     constraints = problem.describe_constraints()
     if problem.objective is None:
         return PlainProblem(problem.names, domains, constraints)
