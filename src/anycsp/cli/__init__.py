@@ -22,6 +22,9 @@ COMMANDS = {
     "info": "Sizes, domains, constraint kinds and memory of a problem; --system: of this machine.",
     "convert": "Rewrite a problem in another format, where that loses nothing.",
     "generate": "Draw instances of a distribution to files.",
+    "train": "Train a policy from a configuration file.",
+    "evaluate": "Measure models on files.",
+    "plot": "Draw the curves of a training run.",
     "models": "List the shipped models, or show the card of one.",
     "version": "Print the version.",
 }
