@@ -45,7 +45,11 @@ class Domain:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return int(self.values.min()), int(self.values.max())
+
+    @cached_property
     def key(self) -> Hashable:
         return self.values.tobytes(), self.labels
 
