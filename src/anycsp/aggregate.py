@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 from torch import Tensor
 
@@ -24,8 +26,11 @@ def aggregate(messages: Tensor, column: Tensor, incidence: Incidence, sources: i
     ones = torch.ones(runs * edges, dtype=messages.dtype, device=messages.device)
     if messages.is_cuda or edges == 0:
         return _scatter(messages, flat, start, how)
-    matrix = torch.sparse_csr_tensor(start, flat, ones, size=(runs * rows, len(messages)), check_invariants=False)
-    return torch.sparse.mm(matrix, messages, _REDUCE[how])
+    with warnings.catch_warnings():  # torch announces its CSR support as beta, once a process
+        warnings.simplefilter("ignore", UserWarning)
+        matrix = torch.sparse_csr_tensor(start, flat, ones, size=(runs * rows, len(messages)), check_invariants=False)
+    reduced: Tensor = torch.sparse.mm(matrix, messages, _REDUCE[how])
+    return reduced
 
 
 def _scatter(messages: Tensor, flat: Tensor, start: Tensor, how: str) -> Tensor:

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 class Violations(NamedTuple):
     """Per run and instance: [runs, instances]."""
 
-    count: torch.Tensor
+    violated: torch.Tensor
     weight: torch.Tensor
     hard: torch.Tensor
+    score: torch.Tensor
+    """What the search minimises: violated weight, any hard constraint before all the soft ones together."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class ConstraintValueGraph:
     variable_instance: IntArray
     constraint_instance: IntArray
     constant: npt.NDArray[np.float64]
-    """[instances, 3]: count, weight and hard count of violated constraints with empty scope."""
-    device: torch.device = torch.device("cpu")
+    """[instances, 4]: count, weight, hard count and score of violated constraints with empty scope."""
+    device: torch.device
 
     @property
     def num_variables(self) -> int:
@@ -90,6 +92,15 @@ class ConstraintValueGraph:
     @cached_property
     def value_variable(self) -> torch.Tensor:
         return self._tensor(np.repeat(np.arange(self.num_variables), self.domains.sizes))
+
+    @cached_property
+    def instance_variable_start(self) -> torch.Tensor:
+        """[instances + 1]: the variables of instance i are instance_variable_start[i] … [i+1]."""
+        return self._tensor(np.searchsorted(self.variable_instance, np.arange(self.instances + 1)))
+
+    @cached_property
+    def value_instance(self) -> torch.Tensor:
+        return self._tensor(self.variable_instance)[self.value_variable]
 
     @cached_property
     def domain_size(self) -> torch.Tensor:
@@ -156,8 +167,9 @@ class ConstraintValueGraph:
 
     @cached_property
     def total_weight(self) -> torch.Tensor:
-        """[instances]: Σ weights, at least a tiny number so that quality of an empty problem is defined."""
-        return self._tensor(np.bincount(self.constraint_instance, self.terms.weight, self.instances) + self.constant[:, 1])
+        """[instances]"""
+        total = np.bincount(self.constraint_instance, self.terms.weight, self.instances)
+        return self._tensor(total + self.constant[:, 1])
 
     @cached_property
     def _instance_of_constraint(self) -> torch.Tensor:
@@ -182,17 +194,25 @@ class ConstraintValueGraph:
         edge = self.first_slot + positions.index_select(1, self.first_variable)
         return labels.gather(1, edge).to(torch.bool)
 
+    @cached_property
+    def _violation_columns(self) -> torch.Tensor:
+        """[constraints, 4]: what a violated constraint adds to count, weight, hard count and score."""
+        soft = np.where(self.terms.hard, 0.0, self.terms.weight)
+        soft_total = np.bincount(self.constraint_instance, soft, self.instances)
+        priority = np.where(self.terms.hard, 1.0 + soft_total[self.constraint_instance], 1.0)
+        columns = [np.ones(len(soft)), self.terms.weight, self.terms.hard, self.terms.weight * priority]
+        return self._tensor(np.stack(columns, axis=1).astype(np.float64))
+
     def violations(self, satisfied: torch.Tensor) -> Violations:
         """Sum what is violated per run and instance."""
-        runs = len(satisfied)
         violated = (~satisfied).to(torch.float64)
-        hard = self._tensor(self.terms.hard.astype(np.float64))
-        constant = self._tensor(self.constant)
-        columns = []
-        for column, weight in enumerate((None, self.constraint_weight, hard)):
-            total = constant[:, column].repeat(runs, 1)
-            columns.append(total.index_add_(1, self._instance_of_constraint, violated if weight is None else violated * weight))
-        return Violations(columns[0].to(torch.int64), columns[1], columns[2].to(torch.int64))
+        totals = self._tensor(self.constant).T.unsqueeze(1).repeat(1, len(satisfied), 1)  # [4, runs, instances]
+        if self.instances == 1:
+            totals += (violated @ self._violation_columns).T.unsqueeze(2)
+        else:
+            for total, column in zip(totals, self._violation_columns.T, strict=True):
+                total.index_add_(1, self._instance_of_constraint, violated * column)
+        return Violations(totals[0].round().to(torch.int64), totals[1], totals[2].round().to(torch.int64), totals[3])
 
 
 def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | None = None) -> ConstraintValueGraph:
@@ -225,6 +245,7 @@ def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | 
         variable_instance=np.concatenate(variable_instance),
         constraint_instance=np.searchsorted(offsets, terms.index, side="right") - 1,
         constant=_constant_violations(blocks, domains, offsets),
+        device=torch.device("cpu"),
     )
 
 
@@ -236,7 +257,7 @@ def _joined(parts: Sequence[Domains]) -> Domains:
 
 def _constant_violations(blocks: Sequence[Block], domains: Domains, offsets: IntArray) -> npt.NDArray[np.float64]:
     """Constraints with empty scope are true or false for good: counted once, kept out of the graph."""
-    constant = np.zeros((len(offsets), 3))
+    constant = np.zeros((len(offsets), 4))
     nothing = np.zeros(len(domains.start) - 1, dtype=np.int64)
     for block in blocks:
         if (block.arity > 0).all():
@@ -244,5 +265,6 @@ def _constant_violations(blocks: Sequence[Block], domains: Domains, offsets: Int
         violated = ~block.satisfied(domains, nothing) & (block.arity == 0)
         terms = block.terms.take(violated)
         instance = np.searchsorted(offsets, terms.index, side="right") - 1
-        np.add.at(constant, instance, np.stack([np.ones(len(instance)), terms.weight, terms.hard], axis=1))
+        columns = [np.ones(len(instance)), terms.weight, terms.hard, terms.weight]
+        np.add.at(constant, instance, np.stack(columns, axis=1))
     return constant

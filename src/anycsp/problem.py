@@ -38,7 +38,7 @@ VariableLike = Variable | int | str
 class Violation(NamedTuple):
     """What an assignment violates; `weight` counts hard constraints too, each with its own weight."""
 
-    count: int
+    violated: int
     weight: float
     hard: int
 
@@ -99,10 +99,8 @@ class Problem(GlobalConstraints):
             raise ProblemError(f"{count} variables but {len(new_names)} names")
         for offset, name in enumerate(new_names):
             if name in self._index:
-                del_from = first
                 for added in new_names[:offset]:
                     del self._index[added]
-                assert del_from == len(self._names)
                 raise ProblemError(f"duplicate variable name {name!r}")
             self._index[name] = first + offset
         self._names.extend(new_names)
@@ -273,11 +271,9 @@ class Problem(GlobalConstraints):
         hard: bool = False,
     ) -> None:
         """One relation over many scopes at once: `scopes` is [constraints, arity], no variable twice in a row."""
-        scopes = np.asarray(scopes, dtype=np.int64)
-        self._check_indices(scopes)
-        self.add_block(
-            TableBlock.many(self._domain_of, scopes, tuples, allowed, self._terms(weight, hard, len(scopes)))
-        )
+        rows = np.asarray(scopes, dtype=np.int64)
+        self._check_indices(rows)
+        self.add_block(TableBlock.many(self._domain_of, rows, tuples, allowed, self._terms(weight, hard, len(rows))))
 
     def add_not_equal(
         self, scopes: npt.NDArray[np.integer[Any]] | Sequence[tuple[VariableLike, VariableLike]], weight: Any = 1.0
@@ -374,7 +370,7 @@ class Problem(GlobalConstraints):
         self._constraints += len(block)
 
     def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
-        if variables.size and not (0 <= variables.min() and variables.max() < len(self._names)):
+        if variables.size and not (variables.min() >= 0 and variables.max() < len(self._names)):
             bad = variables.max() if variables.max() >= len(self._names) else variables.min()
             raise ProblemError(f"unknown variable {int(bad)}: there are {len(self._names)}")
 

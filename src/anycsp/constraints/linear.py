@@ -113,7 +113,9 @@ class LinearBlock(Block):
 
     @classmethod
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
-        return {name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("coefficient", "operator", "bound")}
+        return {
+            name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("coefficient", "operator", "bound")
+        }
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         values = domains.values[domains.start[self.scope] + positions[self.scope]]

@@ -54,7 +54,7 @@ class Relation:
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        return self.sizes, self.allowed, self.tuples.tobytes()
+        return self.sizes, self.allowed, len(self.tuples), self.tuples.tobytes()
 
     @cached_property
     def strides(self) -> IntArray:
@@ -100,7 +100,7 @@ class Relation:
     def contains(self, rows: IntArray) -> npt.NDArray[np.bool_]:
         """Which rows of positions are in the relation."""
         if self.combinations <= DENSE_LIMIT:
-            return self.truth[rows @ self.strides].astype(np.bool_)
+            return np.asarray(self.truth[rows @ self.strides], dtype=np.bool_)
         if self.codes is not None:
             wanted = rows @ self.strides
             at = np.minimum(np.searchsorted(self.codes, wanted), max(len(self.codes) - 1, 0))
@@ -111,9 +111,7 @@ class Relation:
         return listed if self.allowed else ~listed
 
 
-def relation_of(
-    domains: Sequence[Domain], scope: IntArray, tuples: Any, allowed: bool
-) -> tuple[IntArray, Relation]:
+def relation_of(domains: Sequence[Domain], scope: IntArray, tuples: Any, allowed: bool) -> tuple[IntArray, Relation]:
     """Check tuples against the domains and turn them into positions; a repeated variable keeps its first
     column and only the tuples that agree with themselves."""
     rows = _as_rows(tuples, scope, domains)
@@ -132,7 +130,7 @@ def relation_of(
         leader = np.array([np.flatnonzero(scope == x)[0] for x in scope])
         positions = positions[(positions == positions[:, leader]).all(axis=1)][:, first]
         scope = scope[first]
-    positions = np.unique(positions, axis=0) if positions.shape[1] else positions[:1]
+    positions = np.unique(positions, axis=0) if len(scope) else positions[:1]
     return scope, Relation(tuple(len(domains[x]) for x in scope), np.ascontiguousarray(positions), allowed)
 
 
@@ -146,7 +144,7 @@ def _as_rows(tuples: Any, scope: IntArray, domains: Sequence[Domain]) -> IntArra
                 [_label_value(domains[x], value, number) for x, value in zip(scope, row, strict=True)]
                 for number, row in enumerate(tuples, start=1)
             ]
-    rows = np.asarray(tuples)
+    rows: npt.NDArray[Any] = np.asarray(tuples)
     if rows.size == 0:
         return np.zeros((len(rows) if len(scope) == 0 else 0, len(scope)), dtype=np.int64)
     if rows.ndim != 2 or rows.shape[1] != len(scope):
@@ -181,10 +179,8 @@ class TableBlock(Block):
         count, arity = scopes.shape
         if count == 0:
             return TableBlock(terms, np.zeros(1, np.int64), scopes.reshape(-1), np.zeros(0, np.int64), ())
-        _, relation = relation_of(domains, np.arange(arity), tuples, allowed) if arity == 0 else relation_of(
-            [domains[x] for x in scopes[0]], np.arange(arity), tuples, allowed
-        )
         model = [domains[x] for x in scopes[0]]
+        _, relation = relation_of(model, np.arange(arity), tuples, allowed)
         for column in range(arity):
             if any(domains[x] is not model[column] for x in np.unique(scopes[:, column])):
                 raise ProblemError("one relation over many scopes needs the same domains in every scope")

@@ -1,0 +1,97 @@
+"""Save and load policies. NAME.safetensors holds the weights; NAME.json the shapes, search defaults and history."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+
+from anycsp.errors import ModelError
+from anycsp.policy import PolicyConfig, PolicyNetwork
+
+FORMAT_VERSION = 1
+SHIPPED = Path(__file__).parent
+
+
+@dataclass
+class Model:
+    """A policy with the search settings tuned for it on validation data."""
+
+    name: str
+    policy: PolicyNetwork
+    temperature: float = 1.0
+    runs: int = 4
+    training: dict[str, Any] = field(default_factory=dict)
+    """How it was made: distribution, command, seed, minutes, validation results."""
+
+
+def shipped_models() -> list[str]:
+    return sorted(path.stem for path in SHIPPED.glob("*.safetensors"))
+
+
+def save_model(model: Model, path: str | Path) -> None:
+    """Write PATH.safetensors and PATH.json; each appears complete or not at all."""
+    weights = Path(path).with_suffix(".safetensors")
+    description = {
+        "format_version": FORMAT_VERSION,
+        "policy": model.policy.config.to_json(),
+        "search": {"temperature": model.temperature, "runs": model.runs},
+        "training": model.training,
+    }
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.policy.state_dict().items()}
+    temporary = weights.with_suffix(".tmp")
+    safetensors.torch.save_file(tensors, temporary)
+    os.replace(temporary, weights)
+    temporary.write_text(json.dumps(description, indent=2) + "\n")
+    os.replace(temporary, weights.with_suffix(".json"))
+
+
+def load_model(name_or_path: str | Path) -> Model:
+    """A shipped model by name, or any model by the path of its .safetensors file."""
+    path = Path(name_or_path)
+    if path.suffix != ".safetensors":
+        if str(name_or_path) in shipped_models():
+            path = SHIPPED / f"{name_or_path}.safetensors"
+        elif path.is_dir() and (path / "best.safetensors").exists():
+            path = path / "best.safetensors"
+        else:
+            raise ModelError(
+                f"unknown model {str(name_or_path)!r}: use one of {', '.join(shipped_models()) or 'none shipped'}, "
+                "or the path of a .safetensors file"
+            )
+    description = _read_description(path.with_suffix(".json"))
+    try:
+        known = {f.name for f in fields(PolicyConfig)}
+        config = PolicyConfig(**{k: v for k, v in description["policy"].items() if k in known})
+        tensors = safetensors.torch.load_file(path)
+        search = description.get("search", {})
+        temperature, runs = float(search.get("temperature", 1.0)), int(search.get("runs", 4))
+    except ModelError:
+        raise
+    except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"{path}: not a model of anycsp ({error})") from None
+    policy = PolicyNetwork(config)
+    expected = {name: tuple(tensor.shape) for name, tensor in policy.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    if expected != found:
+        odd = sorted(set(expected.items()) ^ set(found.items()))[0][0]
+        raise ModelError(f"{path}: weights do not match their config (at {odd!r})")
+    policy.load_state_dict(tensors)
+    return Model(path.stem, policy.eval(), temperature, runs, description.get("training", {}))
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    try:
+        description = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot read the model's description ({error})") from None
+    version = description.get("format_version") if isinstance(description, dict) else None
+    if version != FORMAT_VERSION:
+        raise ModelError(f"{path}: model format version {version!r}, this anycsp reads {FORMAT_VERSION}")
+    result: dict[str, Any] = description
+    return result

@@ -1,0 +1,114 @@
+"""Search: `solve` takes a problem to a checked `Result`."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from anycsp.errors import AnyCSPError, ProblemError
+from anycsp.graph import compile_graph
+from anycsp.memory import check_memory
+from anycsp.models import Model, choose_model, load_model
+from anycsp.problem import Assignment, Problem
+from anycsp.sampling import initial_positions
+from anycsp.search.driver import Callback, Limits, Progress, drive
+from anycsp.search.neural import neural_engine
+from anycsp.search.result import Result, TracePoint, objective_of
+
+__all__ = ["Callback", "Progress", "Result", "TracePoint", "solve"]
+
+DEFAULT_SECONDS = 10.0
+"""Without a limit of time or steps a search ends after this long."""
+
+
+def solve(
+    problem: Problem,
+    *,
+    model: str | Model = "auto",
+    search: str = "auto",
+    time_limit: float | None = None,
+    steps: int | None = None,
+    runs: int | None = None,
+    seed: int = 0,
+    callback: Callback | None = None,
+    hint: Assignment | None = None,
+    threads: int | None = None,
+    device: str = "cpu",
+    temperature: float | None = None,
+    stop: threading.Event | None = None,
+) -> Result:
+    """Search for an assignment that violates as little as possible, hard constraints first.
+
+    `model`: "auto", a shipped model's name, or a path. `runs` independent runs share the time; the best of
+    them is returned. `hint` is a starting assignment (variables it lacks start at random). Ends at
+    `time_limit` seconds, `steps` steps, when nothing is violated, or when `stop` is set or the callback
+    returns True.
+    """
+    if search not in ("auto", "neural"):
+        raise AnyCSPError(f"unknown search {search!r}")
+    for name, limit in (("time_limit", time_limit), ("steps", steps), ("runs", runs), ("threads", threads)):
+        if limit is not None and (not limit >= 0 or (name in ("runs", "threads") and limit < 1)):
+            raise AnyCSPError(f"{name} = {limit}: must be positive")
+    if temperature is not None and not temperature > 0:
+        raise AnyCSPError(f"temperature = {temperature}: must be positive")
+    if problem.num_variables == 0:
+        raise ProblemError("a problem without variables")
+    chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
+    runs = runs or chosen.runs
+    threads = threads or os.cpu_count() or 1
+    torch.set_num_threads(threads)
+    check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden)
+    graph = compile_graph(problem).to(device)
+    chosen.policy.to(device)
+    if time_limit is None and steps is None:
+        time_limit = DEFAULT_SECONDS
+
+    engine = neural_engine(graph, chosen, runs, seed, temperature or chosen.temperature, threads)
+    start = None
+    if hint is not None:
+        start = _hinted(problem, hint, initial_positions(graph, seed, range(runs)).cpu().numpy())
+    engine.start(start)
+    outcome = drive(engine, Limits(time_limit, steps, stop or threading.Event()), callback)
+
+    positions = engine.best_positions()[outcome.best.run]
+    counted = problem.violation_of_positions(positions)
+    if counted.violated != outcome.best.violated:
+        raise RuntimeError(
+            f"the search counted {outcome.best.violated} violated constraints, a recount {counted.violated}"
+        )
+    satisfied = counted.violated == 0
+    return Result(
+        status="satisfied" if satisfied else "interrupted" if outcome.interrupted else "best-effort",
+        violated=counted.violated,
+        violated_weight=counted.weight,
+        hard_violated=counted.hard,
+        constraints=problem.num_constraints,
+        objective=objective_of(problem, counted.weight, positions),
+        assignment=problem.assignment(positions),
+        steps=engine.steps,
+        seconds=outcome.seconds,
+        best_step=outcome.best.step,
+        best_seconds=outcome.best.seconds,
+        runs=runs,
+        seed=seed,
+        model=chosen.name,
+        search="neural",
+        found_by=outcome.best.found_by,
+        positions=positions,
+        trace=outcome.trace,
+        best_per_run=[float(score) for score in engine.best_score()[:, 0]],
+    )
+
+
+def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The random starts with the hinted variables set, in every run."""
+    if isinstance(hint, Mapping):
+        for name, value in hint.items():
+            start[:, problem.index(name)] = problem.domain(name).position(value)
+        return start
+    return np.tile(problem.positions(hint), (len(start), 1))

@@ -1,0 +1,76 @@
+"""Drive an engine to its limits: time, steps, a solution, or a request to stop; keep the trace of the best."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from anycsp.search.engine import Engine, Improvement
+from anycsp.search.result import TracePoint
+
+SLICE_SECONDS = 0.05
+"""How long an engine runs before the driver looks at clock, callback and stop request."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback gets, about every 50 ms and at every improvement of the best."""
+
+    step: int
+    seconds: float
+    violated: int
+    violated_weight: float
+    hard_violated: int
+    improved: bool
+
+
+Callback = Callable[[Progress], bool | None]
+"""Return True to stop the search."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A search ends at the first of these."""
+
+    seconds: float | None = None
+    steps: int | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set from anywhere (a signal handler, another thread) to end the search with the best so far."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    best: Improvement
+    trace: list[TracePoint]
+    seconds: float
+    interrupted: bool
+
+
+def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> Outcome:
+    """Run a started engine of one instance."""
+    began = time.perf_counter()
+    best: Improvement | None = None
+    trace: list[TracePoint] = []
+    interrupted = False
+    while True:
+        improved = False
+        for candidate in engine.improvements():
+            if best is None or candidate.score < best.score:
+                best, improved = candidate, True
+                trace.append(TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by))
+        assert best is not None, "an engine reports its starting assignment as its first improvement"
+        elapsed = time.perf_counter() - began
+        if callback is not None:
+            state = Progress(engine.steps, elapsed, best.violated, best.weight, best.hard, improved)
+            interrupted = callback(state) is True
+        interrupted = interrupted or limits.stop.is_set()
+        seconds_left = float("inf") if limits.seconds is None else limits.seconds - elapsed
+        steps_left = 1 << 62 if limits.steps is None else limits.steps - engine.steps
+        if best.score <= 0 or interrupted or seconds_left <= 0 or steps_left <= 0:
+            return Outcome(best, trace, elapsed, interrupted)
+        try:
+            engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))
+        except KeyboardInterrupt:
+            limits.stop.set()

@@ -1,0 +1,50 @@
+"""What every search engine offers: start somewhere, advance a while, say what got better.
+
+Neural (native or twin), local and hybrid engines share this face, so one driver serves them all and they can
+be interleaved.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Improvement(NamedTuple):
+    """A run found an assignment better than all it had seen."""
+
+    step: int
+    seconds: float
+    run: int
+    instance: int
+    violated: int
+    weight: float
+    hard: int
+    score: float
+    found_by: str
+    """"initial", "network" or "polish"."""
+
+
+class Engine(Protocol):
+    """R runs of one graph. Arrays are [runs, instances] or [runs, variables]."""
+
+    steps: int
+    """Steps taken so far, the same for every run."""
+
+    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
+        """Begin at the given assignments ([runs, variables] domain positions), or at random ones."""
+
+    def advance(self, max_steps: int, seconds: float) -> int:
+        """Take up to `max_steps` steps in about `seconds`; return how many were taken. With one instance,
+        returns early once a run violates nothing."""
+
+    def improvements(self) -> list[Improvement]:
+        """What got better since the last call."""
+
+    def best_score(self) -> npt.NDArray[np.float64]:
+        """[runs, instances]"""
+
+    def best_positions(self) -> npt.NDArray[np.int32]:
+        """[runs, variables]: for every instance the best assignment the run has seen."""

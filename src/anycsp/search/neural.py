@@ -1,0 +1,19 @@
+"""The paper's search: the policy proposes a whole new assignment every step, nothing else moves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anycsp.graph import ConstraintValueGraph
+from anycsp.search.engine import Engine
+from anycsp.search.twin import TwinSearch
+
+if TYPE_CHECKING:
+    from anycsp.models import Model
+
+
+def neural_engine(
+    graph: ConstraintValueGraph, model: Model, runs: int, seed: int, temperature: float, threads: int
+) -> Engine:
+    """The engine for the graph's device; `threads` is for the native one."""
+    return TwinSearch(graph, model.policy, runs, seed, temperature)
