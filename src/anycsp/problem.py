@@ -191,7 +191,7 @@ class Problem(GlobalConstraints):
 
     def add(self, expression: Operand, *, weight: float = 1.0, hard: bool = False) -> None:
         """The expression, such as `x * y == z`, must be true."""
-        self.add_block(block_of(self, expression, self._terms(weight, hard)))
+        self.add_block(block_of(self, expression, self.new_terms(weight, hard)))
 
     def add_rule(
         self, scope: Sequence[VariableLike], rule: Callable[..., Any], *, weight: float = 1.0, hard: bool = False
@@ -205,7 +205,7 @@ class Problem(GlobalConstraints):
             return
         values = [self._domain_of[x].values for x in indices]
         samples = np.stack([np.resize(v[:: max(1, len(v) // 7)], 8) for v in values], axis=1)
-        function, terms = vectorised(rule, samples), self._terms(weight, hard)
+        function, terms = vectorised(rule, samples), self.new_terms(weight, hard)
         unique = len(np.unique(indices)) == len(indices)
         if unique and combinations(self, indices.tolist()) <= DENSE_LIMIT:
             grid = np.meshgrid(*values, indexing="ij")
@@ -228,7 +228,7 @@ class Problem(GlobalConstraints):
         hard: bool = False,
     ) -> None:
         """A table whose cells may be `"*"` (any value), a range or a set of values."""
-        indices, terms = self._scope(scope), self._terms(weight, hard)
+        indices, terms = self._scope(scope), self.new_terms(weight, hard)
         if len(np.unique(indices)) < len(indices):
             raise ProblemError("a short table over a repeated variable: list each variable once")
         relation = ShortRelation.of([self._domain_of[x] for x in indices], tuples, allowed)
@@ -259,7 +259,7 @@ class Problem(GlobalConstraints):
         hard: bool = False,
     ) -> None:
         """The scope must take (or with `allowed=False` must not take) one of the tuples."""
-        self.add_block(TableBlock.one(self._domain_of, self._scope(scope), tuples, allowed, self._terms(weight, hard)))
+        self.add_block(TableBlock.one(self._domain_of, self._scope(scope), tuples, allowed, self.new_terms(weight, hard)))
 
     def add_tables(
         self,
@@ -273,7 +273,7 @@ class Problem(GlobalConstraints):
         """One relation over many scopes at once: `scopes` is [constraints, arity], no variable twice in a row."""
         rows = np.asarray(scopes, dtype=np.int64)
         self._check_indices(rows)
-        self.add_block(TableBlock.many(self._domain_of, rows, tuples, allowed, self._terms(weight, hard, len(rows))))
+        self.add_block(TableBlock.many(self._domain_of, rows, tuples, allowed, self.new_terms(weight, hard, len(rows))))
 
     def add_not_equal(
         self, scopes: npt.NDArray[np.integer[Any]] | Sequence[tuple[VariableLike, VariableLike]], weight: Any = 1.0
@@ -308,7 +308,7 @@ class Problem(GlobalConstraints):
         """Not all variables at these domain positions at once: a clause, over domains of any size."""
         scope = scope if isinstance(scope, np.ndarray) else self._scope(scope)
         offsets = np.array([0, len(scope)], dtype=np.int64)
-        self.add_block(ClauseBlock.of(self._domain_of, offsets, scope, positions, self._terms(weight, hard)))
+        self.add_block(ClauseBlock.of(self._domain_of, offsets, scope, positions, self.new_terms(weight, hard)))
 
     def add_clauses(
         self,
@@ -322,7 +322,7 @@ class Problem(GlobalConstraints):
         of two-valued variables, a positive literal meaning the second value."""
         scope = np.abs(literals).astype(np.int64) - 1
         self._check_indices(scope)
-        terms = self._terms(weight, hard, len(offsets) - 1)
+        terms = self.new_terms(weight, hard, len(offsets) - 1)
         self.add_block(ClauseBlock.of(self._domain_of, np.asarray(offsets, np.int64), scope, literals < 0, terms))
 
     def add_linear(
@@ -336,7 +336,7 @@ class Problem(GlobalConstraints):
         hard: bool = False,
     ) -> None:
         """Σ coefficient·variable `operator` bound, the operator one of <=, >=, ==, !=, <, >."""
-        terms = self._terms(weight, hard)
+        terms = self.new_terms(weight, hard)
         self.add_block(LinearBlock.one(self._domain_of, self._scope(scope), coefficients, operator, bound, terms))
 
     def add_all_different(
@@ -348,7 +348,7 @@ class Problem(GlobalConstraints):
         hard: bool = False,
     ) -> None:
         """No two variables of the scope take the same value (values in `except_values` may repeat)."""
-        indices, terms = self._scope(scope), self._terms(weight, hard)
+        indices, terms = self._scope(scope), self.new_terms(weight, hard)
         if len(np.unique(indices)) < len(indices):
             # A variable differs from itself only by an excepted value: a unary allowed table says just that,
             # together with the all-different over the distinct variables it is one relation; no value at all
@@ -374,7 +374,7 @@ class Problem(GlobalConstraints):
             bad = variables.max() if variables.max() >= len(self._names) else variables.min()
             raise ProblemError(f"unknown variable {int(bad)}: there are {len(self._names)}")
 
-    def _terms(self, weight: Any, hard: Any, count: int = 1) -> Terms:
+    def new_terms(self, weight: Any = 1.0, hard: Any = False, count: int = 1) -> Terms:
         return Terms.of(self._constraints, weight, hard, count)
 
     @property
