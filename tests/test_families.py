@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem
-from anycsp.constraints.described import add_described
+from anycsp.constraints.base import FAMILIES as KINDS
 from anycsp.graph import compile_graph
 
 EXAMPLES = 200
@@ -109,7 +109,9 @@ def test_description_reads_back_as_the_same_constraints(family: Family, seed: in
     for x in range(problem.num_variables):
         again.add_variable(problem.domain(x).values.tolist())
     for data in problem.describe_constraints():
-        add_described(again, json.loads(json.dumps(data)))
+        plain = json.loads(json.dumps(data))
+        terms = [plain.get("weight", 1.0)], [plain.get("hard", False)]
+        KINDS[plain["kind"]].add_described(again, [plain["scope"]], plain, *terms)
     assert [{**d, "kind": ""} for d in again.describe_constraints() if d["kind"] == "rule"] == [
         {**d, "kind": ""} for d in problem.describe_constraints() if d["kind"] == "rule"
     ]

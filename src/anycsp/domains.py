@@ -20,10 +20,10 @@ class Domain:
     labels: tuple[str, ...] | None = None
 
     @staticmethod
-    def of(spec: Iterable[int | str] | Mapping[str, int]) -> Domain:
-        labels: tuple[str, ...] | None = None
+    def of(spec: Domain | Iterable[int | str] | Mapping[str, int]) -> Domain:
         if isinstance(spec, Domain):
             return spec
+        labels: tuple[str, ...] | None = None
         if isinstance(spec, Mapping):
             labels, items = tuple(str(k) for k in spec), list(spec.values())
         else:
@@ -67,6 +67,17 @@ class Domain:
         if position is None:
             raise ProblemError(f"value {value!r} is outside the domain {self.summary()}")
         return position
+
+    def integer(self, value: int | str) -> int:
+        """The integer a value stands for, given as integer or label."""
+        return int(self.values[self.position(value)])
+
+    def by_position(self, pairs: Iterable[Sequence[int | str]]) -> npt.NDArray[np.int64]:
+        """An integer for every position, from pairs (value, integer); 0 where no pair names the value."""
+        result = np.zeros(len(self), dtype=np.int64)
+        for value, number in pairs:
+            result[self.position(value)] = int(number)
+        return result
 
     def positions_of(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Vectorised `position`; −1 for values outside the domain."""

@@ -7,7 +7,7 @@ moving it to v counts one more where nobody is at v.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +23,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -30,6 +32,7 @@ else:
 @dataclass(frozen=True)
 class DistinctBlock(Block):
     kind: ClassVar[str] = "distinct"
+    fields: ClassVar[tuple[str, ...]] = ("operator", "bound", "result", "except")
     except_values: tuple[tuple[int, ...], ...]
     """[constraints]: values that do not count."""
     operator: IntArray
@@ -86,6 +89,15 @@ class DistinctBlock(Block):
             **excepted,
             **self._describe_terms(row),
         }
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            listed, result = (scope[:-1], scope[-1]) if plain.get("result") else (scope, None)
+            indices, excepted, terms = np.array(listed, dtype=np.int64), plain.get("except", ()), problem.new_terms(w, h)
+            problem.add_block(cls.one(indices, excepted, plain["operator"], int(plain["bound"]), result, terms))
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)

@@ -6,7 +6,7 @@ own variable a constraint has the second largest where that variable alone holds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +22,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -32,6 +34,7 @@ NOTHING = -(2**61)
 @dataclass(frozen=True)
 class ExtremumBlock(Block):
     kind: ClassVar[str] = "extremum"
+    fields: ClassVar[tuple[str, ...]] = ("terms", "operator", "bound", "result")
     term_start: IntArray
     """[slots + 1]"""
     term: IntArray
@@ -102,6 +105,15 @@ class ExtremumBlock(Block):
             **({"result": True} if self.has_result[row] else {}),
             **self._describe_terms(row),
         }
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            by_slot = [problem.domain(x).by_position(given) for x, given in zip(scope, plain["terms"], strict=True)]
+            indices, result, terms = np.array(scope, dtype=np.int64), bool(plain.get("result")), problem.new_terms(w, h)
+            problem.add_block(cls.one(indices, by_slot, plain["operator"], int(plain["bound"]), result, terms))
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)

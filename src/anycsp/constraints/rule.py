@@ -7,7 +7,7 @@ The label of edge (C, X = v) is the expression's truth with X at v and every oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,12 +16,15 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
 from anycsp.domains import Domain, Domains
-from anycsp.expressions import OPERATIONS, Operand, Program, compile_expression
+from anycsp.errors import ProblemError
+from anycsp.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, operation
 from anycsp.lazy import lazy
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -29,6 +32,7 @@ else:
 @dataclass(frozen=True)
 class RuleBlock(Block):
     kind: ClassVar[str] = "rule"
+    fields: ClassVar[tuple[str, ...]] = ("expression",)
     program: IntArray
     """[constraints]: index into programs; slot k of a constraint's scope is slot k of its program."""
     programs: tuple[Program, ...]
@@ -99,6 +103,16 @@ class RuleBlock(Block):
         scope = [int(x) for x in self.scope_of(row)]
         return {"kind": "rule", "scope": scope, "expression": tree[-1], **self._describe_terms(row)}
 
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            variables = [Variable(x, problem.names[x]) for x in scope]
+            expression = _expression(plain["expression"], variables)
+            bounds(expression, problem.bounds)
+            problem.add_block(cls.one(expression, problem.new_terms(w, h)))
+
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)
         grouped: dict[tuple[int, ...], list[int]] = {}
@@ -137,6 +151,17 @@ class RuleBlock(Block):
             tuple(values),
             torch.from_numpy(self.parameters_of(rows).T.copy()),
         )
+
+
+def _expression(tree: Any, scope: Sequence[Variable]) -> Operand:
+    """The inverse of the tree in `describe`."""
+    if isinstance(tree, Mapping) and isinstance(tree.get("slot"), int) and 0 <= tree["slot"] < len(scope):
+        return scope[tree["slot"]]
+    if isinstance(tree, list) and tree and isinstance(tree[0], str):
+        return operation(tree[0], *(_expression(operand, scope) for operand in tree[1:]))
+    if type(tree) is int:
+        return tree
+    raise ProblemError("an expression is an integer, a slot of the scope, or an operation on expressions")
 
 
 @dataclass(frozen=True)

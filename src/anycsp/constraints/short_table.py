@@ -6,7 +6,7 @@ A tuple that holds in all slots but possibly one labels, in that slot, its whole
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -23,6 +23,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -71,6 +73,7 @@ def position_runs(domain: Domain, cell: Cell) -> list[tuple[int, int]]:
 @dataclass(frozen=True)
 class ShortTableBlock(Block):
     kind: ClassVar[str] = "short_table"
+    fields: ClassVar[tuple[str, ...]] = ("allowed", "forbidden")
     relation: IntArray
     """[constraints]: index into relations."""
     relations: tuple[ShortRelation, ...]
@@ -115,6 +118,18 @@ class ShortTableBlock(Block):
             rows.append(cells)
         tuples = {"allowed" if relation.allowed else "forbidden": rows}
         return {"kind": "short_table", "scope": scope, **tuples, **self._describe_terms(row)}
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        allowed = "allowed" in plain
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            rows = []
+            for row in plain["allowed" if allowed else "forbidden"]:
+                cells = zip(scope, row, strict=True)
+                rows.append([c if c == "*" else {problem.domain(x).integer(v) for v in c} for x, c in cells])
+            problem.add_short_table(scope, rows, allowed=allowed, weight=w, hard=h)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)

@@ -7,7 +7,7 @@ functions of one variable each. Labels as for linear comparisons, from the resid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,6 +23,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -30,6 +32,7 @@ else:
 @dataclass(frozen=True)
 class SumBlock(Block):
     kind: ClassVar[str] = "sum"
+    fields: ClassVar[tuple[str, ...]] = ("contributions", "operator", "bound")
     contribution_start: IntArray
     """[slots + 1]"""
     contribution: IntArray
@@ -88,6 +91,16 @@ class SumBlock(Block):
             "bound": int(self.bound[row]),
             **self._describe_terms(row),
         }
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            pairs = zip(scope, plain["contributions"], strict=True)
+            contributions = [problem.domain(x).by_position(given) for x, given in pairs]
+            indices, terms = np.array(scope, dtype=np.int64), problem.new_terms(w, h)
+            problem.add_block(cls.one(indices, contributions, plain["operator"], int(plain["bound"]), terms))
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)
