@@ -24,6 +24,8 @@ class Domain:
         if isinstance(spec, Domain):
             return spec
         labels: tuple[str, ...] | None = None
+        if isinstance(spec, range) and len(spec) > 0:
+            return Domain(np.arange(spec.start, spec.stop, spec.step, dtype=np.int64))
         if isinstance(spec, Mapping):
             labels, items = tuple(str(k) for k in spec), list(spec.values())
         else:

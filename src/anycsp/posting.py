@@ -19,7 +19,7 @@ from anycsp.constraints.extremum import ExtremumBlock
 from anycsp.constraints.linear import LinearBlock
 from anycsp.constraints.rule import RuleBlock
 from anycsp.constraints.sum import SumBlock
-from anycsp.constraints.table import DENSE_LIMIT, Relation, TableBlock
+from anycsp.constraints.table import Relation, TableBlock
 from anycsp.expressions import (
     COMPLEMENT,
     Expression,
@@ -189,11 +189,10 @@ def linear_form(expression: Operand, factor: int = 1) -> tuple[list[tuple[int, E
 def _comparison(problem: Problem, expression: Operation, terms: Terms) -> Block | None:
     left, right = expression.operands
     operator = expression.operator
-    scope = scope_of(expression)
-    if operator == "ne" and len(scope) == 2 and combinations(problem, scope) <= DENSE_LIMIT:
-        block = tabulated(problem, expression, terms)
-        if block.relations[0].layout == "matching":
-            return block
+    if operator == "ne":
+        matching = _different(problem, left, right, terms)
+        if matching is not None:
+            return matching
     for a, b, op in ((left, right, operator), (right, left, MIRRORED[operator])):
         if isinstance(a, Operation) and a.operator in ("min", "max"):
             block_or_none = _extremum(problem, a, op, b, terms)
@@ -209,6 +208,27 @@ def _comparison(problem: Problem, expression: Operation, terms: Terms) -> Block 
         coefficients = [coefficient for coefficient, _ in parts]
         return LinearBlock.one(problem.domain_list, indices, coefficients, SYMBOL[operator], -constant, terms)
     return _sum(problem, parts, operator, -constant, terms)
+
+
+def _different(problem: Problem, left: Operand, right: Operand, terms: Terms) -> TableBlock | None:
+    """f(x) ≠ g(y), f and g one-to-one: every value conflicts with at most one, however large the domains."""
+    parts, constant = linear_form(operation("sub", left, right))
+    if len(parts) != 2:
+        return None
+    sides = [unary_values(problem, part) for _, part in parts]
+    if sides[0] is None or sides[1] is None or sides[0][0] == sides[1][0]:
+        return None
+    (x, first), (y, second) = sides
+    first, second = parts[0][0] * first, -(parts[1][0] * second + constant)
+    if len(np.unique(first)) < len(first) or len(np.unique(second)) < len(second):
+        return None
+    key = ("different", first.tobytes(), second.tobytes())
+    if key not in problem.relations:
+        _, at_first, at_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+        pairs = np.stack([at_first, at_second], axis=1).astype(np.int64)
+        problem.relations[key] = Relation((len(first), len(second)), pairs, False)
+    start, scope = np.array([0, 2], dtype=np.int64), np.array([x, y], dtype=np.int64)
+    return TableBlock(terms, start, scope, np.zeros(1, np.int64), (problem.relations[key],))
 
 
 def _sum(
