@@ -1,0 +1,51 @@
+"""Ω_COL of Appendix B: Erdős–Rényi, Barabási–Albert and geometric graphs, one colour less than greedy needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anycsp.distributions.base import Distribution, IntArray, Size, draw_size
+from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
+from anycsp.objective import Objective
+from anycsp.problem import Problem
+
+
+def coloring_problem(n: int, edges: IntArray, colors: int, name: str = "") -> Problem:
+    problem = Problem(name or f"colouring of {n} vertices, {len(edges)} edges, with {colors} colours")
+    problem.add_variables(n, range(1, colors + 1), names=[str(i + 1) for i in range(n)])
+    problem.add_not_equal(edges)
+    problem.objective = Objective("colors")
+    return problem
+
+
+@dataclass(frozen=True)
+class Coloring(Distribution):
+    """The three kinds of graph in equal parts; k = greedy − 1, at least 3 and at most 10."""
+
+    n: Size = 50
+    p: Sequence[float] = (0.1, 0.3)
+    """Edge probability of Erdős–Rényi graphs."""
+    attachment: Sequence[int] = (2, 10)
+    """Edges a new vertex brings to a Barabási–Albert graph."""
+    radius: Sequence[float] = (0.15, 0.3)
+    """Edge threshold of geometric graphs."""
+    colors: Sequence[int] = (3, 10)
+    """Bounds on k."""
+    validation_n: Size = 200
+
+    def draw(self, rng: np.random.Generator) -> Problem:
+        kind, n = int(rng.integers(3)), draw_size(rng, self.n)
+        if kind == 0:
+            edges = erdos_renyi(rng, n, rng.uniform(*self.p))
+        elif kind == 1:
+            edges = barabasi_albert(rng, n, draw_size(rng, self.attachment))
+        else:
+            edges = geometric(rng, n, rng.uniform(*self.radius))
+        low, high = self.colors
+        return coloring_problem(n, edges, min(max(greedy_colors(n, edges) - 1, low), high))
+
+    def validation(self) -> Coloring:
+        return replace(self, n=self.validation_n)

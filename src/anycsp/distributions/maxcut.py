@@ -1,0 +1,39 @@
+"""Ω_MCUT of Appendix B: maximum cut of Erdős–Rényi graphs, as two-colouring with as few conflicts as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anycsp.distributions.base import Distribution, IntArray, Size, draw_size
+from anycsp.distributions.graphs import erdos_renyi
+from anycsp.objective import Objective
+from anycsp.problem import Problem
+
+
+def maxcut_problem(n: int, edges: IntArray, name: str = "") -> Problem:
+    problem = Problem(name or f"maximum cut of {n} vertices, {len(edges)} edges")
+    problem.add_variables(n, (0, 1), names=[str(i + 1) for i in range(n)])
+    problem.add_not_equal(edges)
+    problem.objective = Objective("cut", float(len(edges)))
+    return problem
+
+
+@dataclass(frozen=True)
+class MaxCut(Distribution):
+    n: Size = 100
+    p: Sequence[float] = (0.05, 0.3)
+    """Edge probability, uniform in this range."""
+    degree: Sequence[float] | None = None
+    """Expected degree, uniform in this range, in place of p; for graphs of many sizes."""
+    validation_n: Size = 500
+
+    def draw(self, rng: np.random.Generator) -> Problem:
+        n = draw_size(rng, self.n)
+        p = rng.uniform(*self.p) if self.degree is None else min(1.0, rng.uniform(*self.degree) / (n - 1))
+        return maxcut_problem(n, erdos_renyi(rng, n, p))
+
+    def validation(self) -> MaxCut:
+        return replace(self, n=self.validation_n)

@@ -1,0 +1,24 @@
+"""Several distributions in given proportions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anycsp.distributions.base import Distribution
+from anycsp.problem import Problem
+
+
+@dataclass(frozen=True)
+class Mixture(Distribution):
+    parts: Sequence[Distribution]
+    weights: Sequence[float]
+
+    def draw(self, rng: np.random.Generator) -> Problem:
+        share = np.asarray(self.weights, dtype=np.float64)
+        return self.parts[int(rng.choice(len(self.parts), p=share / share.sum()))].draw(rng)
+
+    def validation(self) -> Mixture:
+        return Mixture([part.validation() for part in self.parts], self.weights)
