@@ -43,11 +43,11 @@ class Terms:
 
     @staticmethod
     def of(first_index: int, weight: Any, hard: Any, count: int = 1) -> Terms:
-        weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), (count,))
+        weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), (count,)).copy()
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             bad = weights[~(np.isfinite(weights) & (weights > 0))][0]
             raise ProblemError(f"a weight is a positive finite number, not {bad}")
-        flags = np.broadcast_to(np.asarray(hard, dtype=np.bool_), (count,))
+        flags = np.broadcast_to(np.asarray(hard, dtype=np.bool_), (count,)).copy()
         return Terms(np.arange(first_index, first_index + count, dtype=np.int64), weights, flags)
 
     def take(self, rows: IntArray | npt.NDArray[np.bool_]) -> Terms:

@@ -54,7 +54,7 @@ class Relation:
 
     @cached_property
     def key(self) -> tuple[Any, ...]:
-        return self.sizes, self.allowed, self.tuples.tobytes()
+        return self.sizes, self.allowed, len(self.tuples), self.tuples.tobytes()
 
     @cached_property
     def strides(self) -> IntArray:

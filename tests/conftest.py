@@ -1,0 +1,23 @@
+"""Shared set-up: one torch thread, where the benchmark files lie, hypothesis profile."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import HealthCheck, settings
+
+torch.set_num_threads(1)
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of public benchmark instances, which lies beside the checkout."""
+    folder = Path(os.environ.get("ANYCSP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the benchmark instances are not here (set ANYCSP_DATA)")
+    return folder
