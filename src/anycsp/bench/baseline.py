@@ -24,8 +24,8 @@ class Limit:
     seconds: float
     steps: int | None = None
     """Search steps of each run, for systems that count them."""
-    runs: int = 1
-    """Independent runs of one instance, the best of which counts; they share the seconds."""
+    runs: int | None = None
+    """Independent runs of one instance, the best of which counts; they share the seconds. None: as the system likes."""
     threads: int = 1
 
 
@@ -53,15 +53,19 @@ class BaselineResult:
 
 
 class Baseline(ABC):
-    name: ClassVar[str]
+    name: str
     """What tables, files and `--solvers` call it."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Modules it cannot run without."""
 
-    def missing(self) -> str | None:
-        """What has to be installed before it can run; None when nothing."""
-        absent = [module for module in self.requires if importlib.util.find_spec(module) is None]
-        return ", ".join(absent) or None
+    def unavailable(self) -> str | None:
+        """Why it cannot run here, as the report prints it; None when it can."""
+        absent = [module for module in self.requires if not _importable(module)]
+        return f"not installed ({', '.join(absent)})" if absent else None
+
+    def version(self) -> str:
+        """What makes an earlier result of the same name stale, such as other weights."""
+        return ""
 
     @abstractmethod
     def supports(self, problem: Problem) -> bool:
@@ -70,3 +74,10 @@ class Baseline(ABC):
     @abstractmethod
     def run(self, problem: Problem, limit: Limit, seed: int) -> BaselineResult:
         """Search within the limit; only called where `supports` says yes."""
+
+
+def _importable(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the parent package of a dotted name is absent
+        return False

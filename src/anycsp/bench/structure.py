@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.table import Relation, TableBlock
+from anycsp.models.choose import kind_of
 from anycsp.problem import Problem
 
 IntArray = npt.NDArray[np.int64]
@@ -76,9 +77,9 @@ def is_tabular(problem: Problem) -> bool:
     return all(isinstance(block, TableBlock | ClauseBlock) for block in problem.blocks)
 
 
-def is_hard(problem: Problem) -> bool:
-    """A decision problem for exact solvers: all weights equal, so that satisfying everything is the goal."""
-    return all((block.terms.weight == 1).all() for block in problem.blocks)
+def is_decision(problem: Problem) -> bool:
+    """Whether everything is meant to be satisfied: not a cut, and not a formula too dense to be satisfiable."""
+    return kind_of(problem) not in ("maxcut", "maxsat")
 
 
 def tables(problem: Problem) -> Iterator[tuple[IntArray, IntArray, bool, float]]:

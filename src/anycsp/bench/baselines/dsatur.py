@@ -7,7 +7,7 @@ import time
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit
 from anycsp.bench.baselines.constructive import colored, smallest_free
-from anycsp.bench.structure import coloring_graph
+from anycsp.bench.structure import coloring_graph, is_decision
 from anycsp.problem import Problem
 
 
@@ -15,7 +15,7 @@ class Dsatur(Baseline):
     name = "dsatur"
 
     def supports(self, problem: Problem) -> bool:
-        return coloring_graph(problem) is not None
+        return is_decision(problem) and coloring_graph(problem) is not None
 
     def run(self, problem: Problem, limit: Limit, seed: int) -> BaselineResult:
         began = time.perf_counter()
