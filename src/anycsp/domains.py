@@ -20,10 +20,10 @@ class Domain:
     labels: tuple[str, ...] | None = None
 
     @staticmethod
-    def of(spec: Iterable[int | str] | Mapping[str, int]) -> Domain:
-        labels: tuple[str, ...] | None = None
+    def of(spec: Domain | Iterable[int | str] | Mapping[str, int]) -> Domain:
         if isinstance(spec, Domain):
             return spec
+        labels: tuple[str, ...] | None = None
         if isinstance(spec, Mapping):
             labels, items = tuple(str(k) for k in spec), list(spec.values())
         else:

@@ -21,6 +21,10 @@ class FormatError(AnyCSPError, ValueError):
         super().__init__(f"{path}:{line}: {reason}" if line is not None else f"{path}: {reason}")
 
 
+class ConversionError(AnyCSPError, ValueError):
+    """A problem that a format cannot express without loss; says which part of it."""
+
+
 class ModelError(AnyCSPError, ValueError):
     """Weights that cannot be loaded: unknown name, wrong file type, wrong shapes or version."""
 

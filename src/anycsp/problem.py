@@ -8,7 +8,7 @@ one; `Problem.blocks` joins the blocks of a family.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,14 +70,14 @@ class Problem:
 
     # ── variables ────────────────────────────────────────────────────────────────────────────────
 
-    def add_variable(self, domain: Iterable[Value] | Mapping[str, int], name: str | None = None) -> Variable:
+    def add_variable(self, domain: Domain | Iterable[Value] | Mapping[str, int], name: str | None = None) -> Variable:
         """Add a variable. `domain` holds integers, or labels (a list of strings, or label → integer)."""
         return self.add_variables(1, domain, names=None if name is None else [name])[0]
 
     def add_variables(
         self,
         count: int,
-        domain: Iterable[Value] | Mapping[str, int],
+        domain: Domain | Iterable[Value] | Mapping[str, int],
         prefix: str = "x",
         names: Sequence[str] | None = None,
     ) -> list[Variable]:
@@ -165,7 +165,7 @@ class Problem:
         *,
         allowed: bool = True,
         weight: float | npt.NDArray[np.floating[Any]] = 1.0,
-        hard: bool = False,
+        hard: bool | npt.NDArray[np.bool_] = False,
     ) -> None:
         """One relation over many scopes at once: `scopes` is [constraints, arity], no variable twice in a row."""
         rows = np.asarray(scopes, dtype=np.int64)
@@ -206,6 +206,23 @@ class Problem:
         scope = scope if isinstance(scope, np.ndarray) else self._scope(scope)
         offsets = np.array([0, len(scope)], dtype=np.int64)
         self.add_block(ClauseBlock.of(self._domain_of, offsets, scope, positions, self._terms(weight, hard)))
+
+    def add_nogoods(
+        self,
+        scopes: Sequence[Sequence[int]],
+        positions: Sequence[int],
+        *,
+        tautology: bool = False,
+        weight: float | npt.NDArray[np.floating[Any]] = 1.0,
+        hard: bool | npt.NDArray[np.bool_] = False,
+    ) -> None:
+        """Nogoods in bulk, `positions` end to end; `tautology` marks them satisfied whatever happens."""
+        offsets = np.concatenate([[0], np.cumsum([len(scope) for scope in scopes])]).astype(np.int64)
+        flat = np.array([x for scope in scopes for x in scope], dtype=np.int64)
+        self._check_indices(flat)
+        terms = self._terms(weight, hard, len(scopes))
+        block = ClauseBlock.of(self._domain_of, offsets, flat, np.array(positions, dtype=np.int64), terms)
+        self.add_block(replace(block, tautology=block.tautology | tautology))
 
     def add_clauses(
         self,
@@ -265,6 +282,12 @@ class Problem:
         """Add constraints in the bulk form of their family; what every `add_*` method ends in."""
         self._blocks.append(block)
         self._constraints += len(block)
+
+    def renumber(self, place: IntArray) -> None:
+        """Change the order of the constraints: the i-th one added becomes number `place[i]`."""
+        if len(place) != self._constraints or (np.sort(place) != np.arange(self._constraints)).any():
+            raise ProblemError(f"an order of the constraints names each of 0..{self._constraints - 1} once")
+        self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self._blocks]
 
     def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
         if variables.size and not (variables.min() >= 0 and variables.max() < len(self._names)):

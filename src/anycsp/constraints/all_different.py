@@ -6,7 +6,7 @@ different and none of them takes v, where excepted values never clash.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +20,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -27,6 +29,7 @@ else:
 @dataclass(frozen=True)
 class AllDifferentBlock(Block):
     kind: ClassVar[str] = "all_different"
+    fields: ClassVar[tuple[str, ...]] = ("except",)
     except_values: tuple[tuple[int, ...], ...]
     """[constraints]: the values that may repeat."""
 
@@ -54,6 +57,13 @@ class AllDifferentBlock(Block):
         excepted = {"except": list(self.except_values[row])} if self.except_values[row] else {}
         scope = [int(x) for x in self.scope_of(row)]
         return {"kind": "all_different", "scope": scope, **excepted, **self._describe_terms(row)}
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            problem.add_all_different(scope, except_values=plain.get("except", ()), weight=w, hard=h)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)

@@ -11,8 +11,9 @@ edges are numbered in that order, so an edge needs no index of its own.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +27,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -62,12 +65,22 @@ class Terms:
         )
 
 
+FAMILIES: dict[str, type[Block]] = {}
+"""Every constraint family by its kind; a family registers itself by being defined."""
+
+
 @dataclass(frozen=True)
 class Block(ABC):
     """Many constraints of one family; subclasses add their own arrays, constraint- or slot-wise."""
 
     kind: ClassVar[str]
     """The family's name in JSON and in `anycsp info`."""
+    fields: ClassVar[tuple[str, ...]] = ()
+    """What `describe` says beside kind, scope, weight and hard."""
+
+    def __init_subclass__(cls) -> None:
+        if "kind" in cls.__dict__:
+            FAMILIES[cls.kind] = cls
 
     terms: Terms
     scope_start: IntArray
@@ -115,6 +128,19 @@ class Block(ABC):
     @abstractmethod
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         """One constraint as plain JSON data in domain values; `weight` and `hard` only where not the default."""
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        """The inverse of `describe`: add this constraint over each of the scopes; `weight` and `hard` hold one
+        entry a scope."""
+        raise ProblemError(f"{cls.kind} constraints cannot be read back from their description")
+
+    def shape(self, row: int, domains: Sequence[Domain]) -> Hashable:
+        """Equal for constraints whose descriptions differ only in scope, weight and hard; lets files share them."""
+        plain = self.describe(row, domains)
+        return len(plain["scope"]), json.dumps([plain.get(field) for field in self.fields])
 
     @abstractmethod
     def labellings(self, domains: Domains) -> list[Labelling]:

@@ -6,7 +6,7 @@ size. A slot's label is 0 only at the forbidden value, and only when all the oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,11 +24,14 @@ from anycsp.constraints.base import (
     ragged_rows,
 )
 from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -36,6 +39,7 @@ else:
 @dataclass(frozen=True)
 class ClauseBlock(Block):
     kind: ClassVar[str] = "clause"
+    fields: ClassVar[tuple[str, ...]] = ("forbidden", "tautology")
     forbidden: IntArray
     """[slots]: the domain position at which this variable does not satisfy the clause."""
     tautology: npt.NDArray[np.bool_]
@@ -49,7 +53,7 @@ class ClauseBlock(Block):
         forbidden = np.asarray(forbidden, dtype=np.int64)
         count = len(start) - 1
         row = np.repeat(np.arange(count), np.diff(start))
-        order = np.lexsort((scope, row))
+        order = np.argsort(row * (int(scope.max(initial=0)) + 1) + scope, kind="stable")
         same = (row[order][1:] == row[order][:-1]) & (scope[order][1:] == scope[order][:-1])
         tautology = np.zeros(count, dtype=np.bool_)
         if same.any():
@@ -78,6 +82,23 @@ class ClauseBlock(Block):
         forbidden = [domains[x].external(int(p)) for x, p in zip(scope, self.forbidden[slots], strict=True)]
         tautology = {"tautology": True} if self.tautology[row] else {}
         return {"kind": "clause", "scope": scope, "forbidden": forbidden, **tautology, **self._describe_terms(row)}
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        forbidden = plain["forbidden"]
+        for scope in scopes:
+            if len(forbidden) != len(scope):
+                raise ProblemError(f"{len(forbidden)} forbidden values for {len(scope)} variables")
+        positions = [problem.domain(x).position(v) for scope in scopes for x, v in zip(scope, forbidden, strict=True)]
+        tautology = bool(plain.get("tautology", False))
+        problem.add_nogoods(scopes, positions, tautology=tautology, weight=weight, hard=hard)
+
+    def shape(self, row: int, domains: Sequence[Domain]) -> Hashable:
+        slots = slice(self.scope_start[row], self.scope_start[row + 1])
+        domains_of = tuple(id(domains[x]) for x in self.scope[slots].tolist())
+        return bool(self.tautology[row]), self.forbidden[slots].tobytes(), domains_of
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)

@@ -5,7 +5,7 @@ Labels from the residual: with the current sum S, edge (C, X_i = v) is S + a_i·
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,6 +20,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -40,6 +42,7 @@ _HOLDS: tuple[Callable[[Any], Any], ...] = (
 @dataclass(frozen=True)
 class LinearBlock(Block):
     kind: ClassVar[str] = "linear"
+    fields: ClassVar[tuple[str, ...]] = ("coefficients", "operator", "bound")
     coefficient: IntArray
     """[slots]"""
     operator: IntArray
@@ -105,6 +108,13 @@ class LinearBlock(Block):
             "bound": int(self.bound[row]),
             **self._describe_terms(row),
         }
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            problem.add_linear(scope, plain["coefficients"], plain["operator"], plain["bound"], weight=w, hard=h)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)

@@ -11,7 +11,7 @@ is chosen here by its shape:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -36,6 +36,8 @@ from anycsp.lazy import lazy
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
+
+    from anycsp.problem import Problem
 else:
     torch = lazy("torch")
 
@@ -149,7 +151,7 @@ def _as_rows(tuples: Any, scope: IntArray, domains: Sequence[Domain]) -> IntArra
         return np.zeros((len(rows) if len(scope) == 0 else 0, len(scope)), dtype=np.int64)
     if rows.ndim != 2 or rows.shape[1] != len(scope):
         raise ProblemError(f"tuples of shape {rows.shape} for {len(scope)} variables")
-    if rows.dtype.kind not in "iu":
+    if rows.dtype.kind not in "iu" or (rows.dtype == np.uint64 and rows.max() > np.iinfo(np.int64).max):
         raise ProblemError("a tuple holds integers, or labels of labelled domains")
     return rows.astype(np.int64)
 
@@ -164,6 +166,7 @@ def _label_value(domain: Domain, value: int | str, number: int) -> int:
 @dataclass(frozen=True)
 class TableBlock(Block):
     kind: ClassVar[str] = "table"
+    fields: ClassVar[tuple[str, ...]] = ("allowed", "forbidden")
     relation: IntArray
     """[constraints]: index into relations."""
     relations: tuple[Relation, ...]
@@ -220,6 +223,23 @@ class TableBlock(Block):
         tuples = {"allowed" if relation.allowed else "forbidden": listed}
         return {"kind": "table", "scope": scope, **tuples, **self._describe_terms(row)}
 
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        if ("allowed" in plain) == ("forbidden" in plain):
+            raise ProblemError("a table lists either its allowed or its forbidden tuples")
+        allowed = "allowed" in plain
+        tuples = plain["allowed" if allowed else "forbidden"]
+        if len(scopes) > 1 and _alike(problem, scopes):
+            problem.add_tables(np.array(scopes, dtype=np.int64), tuples, allowed=allowed, weight=weight, hard=hard)
+            return
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            problem.add_table(scope, tuples, allowed=allowed, weight=w, hard=h)
+
+    def shape(self, row: int, domains: Sequence[Domain]) -> Hashable:
+        return int(self.relation[row]), tuple(id(domains[x]) for x in self.scope_of(row))
+
     def labellings(self, domains: Domains) -> list[Labelling]:
         layouts = np.array([r.layout for r in self.relations])[self.relation] if len(self) else np.zeros(0, "U8")
         result: list[Labelling] = []
@@ -242,6 +262,17 @@ class TableBlock(Block):
             "variable": torch.from_numpy(self.scope[slots]),
             "constraint": torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(start))),
         }
+
+
+def _alike(problem: Problem, scopes: Sequence[Sequence[int]]) -> bool:
+    """Whether one relation can serve all the scopes at once: the same domains in each, no variable twice."""
+    model = [problem.domain(x) for x in scopes[0]]
+    return all(
+        len(scope) == len(model)
+        and len(set(scope)) == len(scope)
+        and all(problem.domain(x) is domain for x, domain in zip(scope, model, strict=True))
+        for scope in scopes
+    )
 
 
 def _used(block: TableBlock, rows: IntArray) -> tuple[list[Relation], IntArray]:

@@ -1,0 +1,67 @@
+"""`anycsp evaluate`: what a model reaches on files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--model", default="auto", show_default=True, help="auto, a shipped model, or a .safetensors file.")
+@click.option("--steps", type=click.IntRange(min=1), help="Steps of every search.")
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for every file.")
+@click.option("--runs", type=click.IntRange(min=1), help="Independent searches of every file, at once.")
+@click.option("--temperature", type=click.FloatRange(min=0, min_open=True), help="Softmax temperature.")
+@click.option("--colors", type=click.IntRange(min=1), help="Number of colours for colouring files.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+def evaluate(
+    files: tuple[Path, ...],
+    model: str,
+    steps: int | None,
+    time_limit: float | None,
+    runs: int | None,
+    temperature: float | None,
+    colors: int | None,
+    seed: int,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Search every file with MODEL and print what stays unsatisfied."""
+    from anycsp.formats import read
+    from anycsp.models import load_model
+    from anycsp.search import solve
+
+    loaded = model if model == "auto" else load_model(model)
+    violated, solved = [], 0
+    for path in files:
+        problem = read(path) if colors is None else read(path, colors=colors)
+        result = solve(
+            problem,
+            model=loaded,
+            search="neural",
+            steps=steps,
+            time_limit=time_limit,
+            runs=runs,
+            temperature=temperature,
+            seed=seed,
+            threads=threads,
+        )
+        violated.append(result.violated_weight)
+        solved += result.satisfied
+        if as_json:
+            facts = {"file": str(path), **result.to_json()}
+            del facts["assignment"]
+            click.echo(json.dumps(facts))
+        else:
+            objective = f"  {result.objective['kind']} {result.objective['value']}" if result.objective else ""
+            click.echo(
+                f"{path.name}: {result.violated} of {result.constraints} unsatisfied{objective}  "
+                f"({result.steps} steps, {result.seconds:.1f} s)"
+            )
+    if not as_json:
+        click.echo(f"{solved} of {len(files)} solved, {sum(violated) / len(violated):.3f} unsatisfied on average")

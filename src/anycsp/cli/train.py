@@ -1,0 +1,50 @@
+"""`anycsp train`: train a policy from a configuration file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the run.")
+@click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint.")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Length of training, schedule included.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the configuration.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
+@click.option("--quiet", is_flag=True, help="No progress display.")
+def train(
+    config: Path | None,
+    out: Path,
+    resume: bool,
+    minutes: float | None,
+    overrides: tuple[str, ...],
+    threads: int | None,
+    quiet: bool,
+) -> None:
+    """Train a policy as CONFIG says; the best model is OUT/best.safetensors.
+
+    Stops cleanly at Ctrl-C or SIGTERM and can be resumed.
+    """
+    import torch
+
+    from anycsp.training.config import ConfigError, TrainingConfig
+    from anycsp.training.trainer import Trainer
+
+    torch.set_num_threads(threads or os.cpu_count() or 1)
+    if minutes is not None:
+        overrides = (*overrides, "updates=0", f"minutes={minutes}")
+    if resume:
+        trainer = Trainer.resume(out, overrides)
+    elif config is None:
+        raise ConfigError("a new run needs a configuration file, e.g. configs/sat.toml")
+    else:
+        trainer = Trainer(TrainingConfig.read(config, overrides), out)
+    counters = trainer.run(quiet=quiet)
+    click.echo(
+        f"{counters.update} updates in {counters.seconds / 60:.1f} minutes, best validation {counters.best:.4g} "
+        f"at update {counters.best_update}: {out / 'best.safetensors'}"
+    )

@@ -1,0 +1,61 @@
+"""Bounds for graph colouring: a clique from below, a greedy colouring from above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Edges = Sequence[Sequence[int]]
+_CLIQUE_WORK = 2_000_000
+"""Candidates looked at by the clique heuristic, about a second's worth."""
+
+
+def neighbours(vertices: int, edges: Edges) -> list[set[int]]:
+    result: list[set[int]] = [set() for _ in range(vertices)]
+    for u, v in edges:
+        result[u].add(v)
+        result[v].add(u)
+    return result
+
+
+def large_clique(vertices: int, edges: Edges) -> list[int]:
+    """A clique, large but not surely the largest: grown greedily from each vertex, those of high degree first."""
+    around = neighbours(vertices, edges)
+    best: list[int] = [0] if vertices else []
+    work = 0
+    for start in sorted(range(vertices), key=lambda v: -len(around[v])):
+        if len(around[start]) < len(best) or work > _CLIQUE_WORK:
+            break
+        local = sorted(around[start])
+        place = {v: i for i, v in enumerate(local)}
+        masks = [sum(1 << place[w] for w in around[v] if w in place) for v in local]
+        clique, candidates = [start], (1 << len(local)) - 1
+        while candidates:
+            members = [i for i in range(len(local)) if candidates >> i & 1]
+            work += len(members) + len(local)
+            pick = max(members, key=lambda i: (masks[i] & candidates).bit_count())
+            clique.append(local[pick])
+            candidates &= masks[pick]
+        if len(clique) > len(best):
+            best = clique
+    return sorted(best)
+
+
+def dsatur(vertices: int, edges: Edges) -> list[int]:
+    """Brélaz's greedy colouring, colours from 0: next the vertex that sees most colours, then of most neighbours."""
+    import heapq
+
+    around = neighbours(vertices, edges)
+    color = [-1] * vertices
+    seen: list[set[int]] = [set() for _ in range(vertices)]
+    heap = [(0, -len(around[v]), v) for v in range(vertices)]
+    heapq.heapify(heap)
+    while heap:
+        saturation, _, v = heapq.heappop(heap)
+        if color[v] >= 0 or -saturation < len(seen[v]):
+            continue  # coloured already, or an entry from before it saw more colours
+        color[v] = next(c for c in range(vertices) if c not in seen[v])
+        for w in around[v]:
+            if color[w] < 0 and color[v] not in seen[w]:
+                seen[w].add(color[v])
+                heapq.heappush(heap, (-len(seen[w]), -len(around[w]), w))
+    return color

@@ -1,0 +1,106 @@
+"""DIMACS .col graphs as colouring problems: `p edge n m`, then a line `e u v` for each edge, vertices from 1.
+
+An edge listed twice counts once, a self-loop is dropped; isolated vertices stay. Vertex i is named `i` and takes
+a colour of 1 … K. The file does not say K: the caller does, or the largest clique found gives the bound to start from.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from anycsp.coloring import large_clique
+from anycsp.errors import ConversionError
+from anycsp.formats.graphs import IntArray, binary_edges
+from anycsp.formats.rudy import vertex
+from anycsp.formats.source import Source, shown
+from anycsp.objective import Objective
+from anycsp.problem import Problem
+
+_IGNORED = frozenset("cndvx")
+"""Comments, and the node and display lines of the DIMACS format, which say nothing of edges."""
+
+
+@dataclass(frozen=True)
+class ColoringGraph:
+    """Vertices 0 … vertices−1 and distinct edges [edges, 2] without loops, in the order of the file."""
+
+    vertices: int
+    edges: IntArray
+    comments: tuple[str, ...]
+
+
+def sniff(head: bytes) -> bool:
+    return re.search(rb"^[ \t]*p[ \t]+(edge|edges|col)\b", head, re.MULTILINE) is not None
+
+
+def read(source: Source, colors: int | None = None) -> Problem:
+    return coloring(read_graph(source), colors)
+
+
+def read_graph(source: Source) -> ColoringGraph:
+    vertices: int | None = None
+    claimed = listed = loops = 0
+    edges: dict[tuple[int, int], tuple[int, int]] = {}
+    for number, line in source.lines():
+        words = line.split()
+        if words[0] == "e":
+            if vertices is None:
+                raise source.error("an edge before the header 'p edge VERTICES EDGES'", number)
+            if len(words) != 3:
+                raise source.error(f"not an edge of the form 'e u v': {shown(line)}", number)
+            u, v = vertex(source, words[1], vertices, number), vertex(source, words[2], vertices, number)
+            listed += 1
+            if u == v:
+                loops += 1
+            else:
+                edges.setdefault((min(u, v), max(u, v)), (u, v))
+        elif words[0] == "p":
+            if vertices is not None or len(words) != 4 or words[1] not in ("edge", "edges", "col"):
+                raise source.error(f"not a header of the form 'p edge VERTICES EDGES': {shown(line)}", number)
+            vertices, claimed = (source.integer(word, "a count of the header", number) for word in words[2:])
+            source.check_claim(vertices, "vertices", number)
+            source.check_claim(claimed, "edges", number)
+        elif words[0] not in _IGNORED and not line.startswith("c"):
+            raise source.error(f"unknown line {shown(line)}", number)
+    if vertices is None:
+        raise source.error("no header of the form 'p edge VERTICES EDGES'")
+    comments = []
+    if loops:
+        comments.append(f"dropped {loops} self-loops")
+    if listed - loops > len(edges):
+        comments.append(f"dropped {listed - loops - len(edges)} repeated edges")
+    if claimed not in (listed, len(edges)):
+        comments.append(f"the header claims {claimed} edges, the file lists {listed}, {len(edges)} of them distinct")
+    return ColoringGraph(vertices, np.array(list(edges.values()), dtype=np.int64).reshape(-1, 2), tuple(comments))
+
+
+def coloring(graph: ColoringGraph, colors: int | None = None) -> Problem:
+    """The problem of colouring a graph with the given number of colours."""
+    problem = Problem()
+    problem.comments = list(graph.comments)
+    if colors is None:
+        colors = max(1, len(large_clique(graph.vertices, graph.edges.tolist())))
+        problem.comments.append(f"no number of colours given: taking {colors}, the size of the largest clique found")
+    problem.add_variables(graph.vertices, range(1, colors + 1), names=[str(i) for i in range(1, graph.vertices + 1)])
+    problem.add_not_equal(graph.edges)
+    problem.objective = Objective("colors")
+    return problem
+
+
+def write(problem: Problem) -> str:
+    edges, weights, all_apart = binary_edges(problem, "col")
+    domains = {id(problem.domain(x)): problem.domain(x) for x in range(problem.num_variables)}
+    if len(domains) > 1 or any(d.labels or d.values.tolist() != list(range(1, len(d) + 1)) for d in domains.values()):
+        raise ConversionError("col colours every vertex with the same colours 1..K")
+    if not all_apart or (weights != 1).any():
+        raise ConversionError("col has unweighted edges X ≠ Y only")
+    if problem.objective is None or problem.objective.kind != "colors":
+        raise ConversionError("col holds graph colouring only, this problem does not have colours as its objective")
+    if len({(min(e), max(e)) for e in edges.tolist()}) < len(edges):
+        raise ConversionError("col has every edge once")
+    colors = [f"c colour it with --colors {len(domain)}" for domain in domains.values()]
+    rows = [f"e {u + 1} {v + 1}" for u, v in edges.tolist()]
+    return "\n".join([*colors, f"p edge {problem.num_variables} {len(edges)}", *rows]) + "\n"

@@ -1,0 +1,114 @@
+"""Source: the bytes of a problem file, decompressed, with the name and line numbers its errors carry."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from anycsp.errors import FormatError, TooLargeError
+
+MAX_BYTES = 2 << 30
+"""A file may hold this much after decompression. Real instances stay far below; a decompression bomb does not."""
+PLAUSIBLE = 1_000_000
+"""Headers may claim this much without proof; beyond it the file must at least be long enough to hold it."""
+
+_COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".lzma": "lzma", ".bz2": "bzip2"}
+_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x5d\x00\x00": "lzma", b"BZh": "bzip2"}
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a reader gets. Text formats are ASCII but for comments, so lines are decoded as Latin-1."""
+
+    path: str
+    data: bytes
+
+    def error(self, reason: str, line: int | None = None) -> FormatError:
+        return FormatError(self.path, reason, line)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Every line that is not blank, with its number."""
+        for number, line in enumerate(self.data.decode("latin-1").split("\n"), start=1):
+            stripped = line.strip()
+            if stripped:
+                yield number, stripped
+
+    def integer(self, token: str, what: str, line: int) -> int:
+        digits = token.removeprefix("-")
+        if digits.isascii() and digits.isdigit() and len(digits) <= 18:
+            return int(token)
+        raise self.error(f"{what} is not an integer: {shown(token)}", line)
+
+    def check_claim(self, claimed: int, what: str, line: int) -> None:
+        """Refuse a header that claims millions of things in a file too short to hold them."""
+        if claimed < 0:
+            raise self.error(f"a negative number of {what}: {claimed}", line)
+        if claimed > max(PLAUSIBLE, len(self.data)):
+            raise self.error(f"claims {claimed:,} {what}, which a file of {len(self.data):,} bytes cannot hold", line)
+
+
+def shown(token: str, limit: int = 40) -> str:
+    """A token of a file as error messages show it: quoted, escaped, not too long."""
+    return ascii(token if len(token) <= limit else token[:limit] + "...")
+
+
+def load(path: str | os.PathLike[str]) -> Source:
+    """Read a file whole, `-` for standard input, decompressing what is compressed."""
+    name = os.fspath(path)
+    try:
+        data = _read(sys.stdin.buffer if name == "-" else name, name)
+    except IsADirectoryError:
+        raise FormatError(name, "is a directory") from None
+    except OSError as error:
+        raise FormatError(name, (error.strerror or str(error)).lower()) from None
+    return text_source(data, name)
+
+
+def text_source(data: bytes, name: str) -> Source:
+    """A source from bytes at hand; refuses what cannot be text."""
+    data = data.removeprefix(b"\xef\xbb\xbf")  # the UTF-8 byte order mark some editors write
+    if match := _CONTROL.search(data):
+        line = data.count(b"\n", 0, match.start()) + 1
+        raise FormatError(name, f"binary data, not a problem file (byte 0x{data[match.start()]:02x})", line)
+    return Source(name, data)
+
+
+def _read(file: str | IO[bytes], name: str) -> bytes:
+    with open(file, "rb") if isinstance(file, str) else file as stream:
+        raw = _capped(stream, name)
+    magic = next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
+    kind = magic or _COMPRESSIONS.get(Path(name).suffix.lower())
+    return raw if kind is None else _decompress(raw, kind, name)
+
+
+def _capped(stream: IO[bytes] | Any, name: str) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while chunk := stream.read(1 << 20):
+        parts.append(chunk)
+        size += len(chunk)
+        if size > MAX_BYTES:
+            raise TooLargeError(f"{name}: holds more than the limit of {MAX_BYTES / 2**30:.1f} GiB")
+    return b"".join(parts)
+
+
+def _decompress(raw: bytes, kind: str, name: str) -> bytes:
+    import io
+
+    opener: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open, "lzma": lzma.open}[kind]
+    try:
+        with opener(io.BytesIO(raw), "rb") as stream:
+            return _capped(stream, name)
+    except _DAMAGE as error:
+        raise FormatError(name, f"truncated or damaged {kind} file ({error})") from None

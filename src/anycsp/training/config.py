@@ -1,0 +1,214 @@
+"""Everything that determines a training run, as one frozen dataclass that is a TOML file and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from anycsp import distributions
+from anycsp.distributions import Distribution
+from anycsp.errors import AnyCSPError
+from anycsp.policy import PolicyConfig
+
+if __import__("sys").version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class ConfigError(AnyCSPError, ValueError):
+    """A training configuration that cannot be: unknown key, wrong type, impossible value."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Defaults are the paper's; `configs/paper` states them, `configs` what trains fast on a laptop."""
+
+    # ── what to train on ─────────────────────────────────────────────────────────────────────────
+    distribution: str = "sat"
+    """Name of the training distribution, `files:DIR` or `python:MODULE:FUNCTION`."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the distribution."""
+    validation: str = ""
+    """Distribution of the validation set; empty for the training distribution's own validation variant."""
+    validation_parameters: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the validation distribution."""
+    seed: int = 0
+    """Fixes initial weights, instances and every draw of the search."""
+
+    # ── the policy ───────────────────────────────────────────────────────────────────────────────
+    policy: PolicyConfig = field(default_factory=lambda: PolicyConfig(hidden=128))
+    """Shapes and mathematics of the network."""
+
+    # ── one update ───────────────────────────────────────────────────────────────────────────────
+    instances: int = 25
+    """Instances in a batch."""
+    replicas: int = 1
+    """Trajectories of each instance."""
+    window: int = 40
+    """Search steps between updates, all with gradients."""
+    depth: int = 40
+    """Search steps after which an instance is replaced; beyond `window` the search state is carried, detached."""
+    lifetime: str = "fixed"
+    """"fixed": every instance is searched `depth` steps; "log-uniform": between one window and `depth`."""
+    fork: bool = False
+    """At each window all replicas of an instance continue from the same one of them, chosen at random."""
+
+    # ── the loss ─────────────────────────────────────────────────────────────────────────────────
+    reward: str = "improve"
+    """"improve" (Eq. 4), "quality" (the ablation) or "reach" (the best quality still ahead in the window)."""
+    discount: float = 0.75
+    """λ of the returns G_t."""
+    epsilon: float = 1e-5
+    """Added to probabilities inside the logarithm."""
+    baseline: str = "none"
+    """"none", "leave-one-out" (other replicas of the instance) or "per-step" (all other trajectories)."""
+    normalise: str = "none"
+    """"none", "rms" (divide by the running RMS of advantages) or "depth" (one RMS for every range of depths)."""
+    local_expectation: bool = False
+    """Take the immediate reward's gradient in expectation over each variable's own draw, not from the sample."""
+    entropy_floor: float = 0.0
+    """Entropy in nats per variable below which a bonus pulls it back up."""
+    entropy_weight: float = 0.0
+    """Weight of that bonus."""
+
+    # ── the optimizer ────────────────────────────────────────────────────────────────────────────
+    updates: int = 500_000
+    """Length of training; 0 leaves it to `minutes`."""
+    minutes: float = 0.0
+    """Length of training in minutes where `updates` is 0."""
+    learning_rate: float = 5e-6
+    """Of Adam, decaying linearly over the run …"""
+    final_learning_rate: float = 5e-7
+    """… to this."""
+    beta2: float = 0.999
+    """Decay of Adam's second moment."""
+    clip: float = 1.0
+    """Largest norm of the gradient."""
+    explosion: float = 1000.0
+    """A gradient this many times its usual norm, or not finite, skips the update."""
+    weight_average: float = 0.0
+    """Decay of the running average of weights that is validated and kept; 0 uses the weights themselves."""
+
+    # ── judging and keeping ──────────────────────────────────────────────────────────────────────
+    validation_instances: int = 200
+    """Size of the fixed validation set."""
+    validation_depths: Sequence[int] = (40, 200, 1000)
+    """Steps at which it is measured; the deepest chooses the best model."""
+    validation_runs: int = 1
+    """Independent searches of each instance, each counted."""
+    temperature: float = 1.0
+    """Softmax temperature of validation searches."""
+    validate_minutes: float = 30.0
+    """Minutes of training between validations; 0 validates by updates only."""
+    validate_updates: int = 0
+    """Updates between validations; 0 validates by minutes only."""
+    checkpoint_minutes: float = 5.0
+    """Minutes between checkpoints."""
+    patience: int = 0
+    """Validations without a new best after which training ends; 0 never ends early."""
+
+    def __post_init__(self) -> None:
+        checks = {
+            "instances": self.instances > 0,
+            "replicas": self.replicas > (1 if self.baseline == "leave-one-out" else 0),
+            "window": self.window > 0,
+            "depth": self.depth >= self.window and self.depth % self.window == 0,
+            "lifetime": self.lifetime in ("fixed", "log-uniform"),
+            "reward": self.reward in ("improve", "quality", "reach"),
+            "discount": 0 <= self.discount <= 1,
+            "baseline": self.baseline in ("none", "leave-one-out", "per-step"),
+            "normalise": self.normalise in ("none", "rms", "depth"),
+            "local_expectation": not (self.local_expectation and self.reward == "reach"),
+            "weight_average": 0 <= self.weight_average < 1,
+            "validation_depths": list(self.validation_depths) == sorted(set(self.validation_depths)),
+        }
+        for name, valid in checks.items():
+            if not valid:
+                raise ConfigError(f"training config: {name} = {getattr(self, name)!r} does not fit the other settings")
+
+    def training_distribution(self) -> Distribution:
+        return distributions.get(self.distribution, **self.parameters)
+
+    def validation_distribution(self) -> Distribution:
+        if self.validation:
+            return distributions.get(self.validation, **self.validation_parameters)
+        return distributions.get(self.distribution, **self.parameters, **self.validation_parameters).validation()
+
+    # ── TOML ─────────────────────────────────────────────────────────────────────────────────────
+
+    @staticmethod
+    def read(path: str | Path, overrides: Sequence[str] = ()) -> TrainingConfig:
+        try:
+            table = tomllib.loads(Path(path).read_text())
+        except (OSError, tomllib.TOMLDecodeError) as error:
+            raise ConfigError(f"{path}: {error}") from None
+        return TrainingConfig.from_table(table).with_overrides(overrides)
+
+    @staticmethod
+    def from_table(table: dict[str, Any]) -> TrainingConfig:
+        known = {f.name for f in fields(TrainingConfig)}
+        unknown = sorted(set(table) - known)
+        if unknown:
+            raise ConfigError(f"training config: unknown key {unknown[0]!r}")
+        values = dict(table)
+        try:
+            if "policy" in values:
+                values["policy"] = PolicyConfig(**values["policy"])
+            if "validation_depths" in values:
+                values["validation_depths"] = tuple(values["validation_depths"])
+            for f in fields(TrainingConfig):
+                if f.name in values and f.type == "float":
+                    values[f.name] = float(values[f.name])
+            return TrainingConfig(**values)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"training config: {error}") from None
+
+    def with_overrides(self, overrides: Sequence[str]) -> TrainingConfig:
+        """`key=value` with the value in TOML (a bare word is a string); `policy.hidden=64` reaches into tables."""
+        table = self.to_table()
+        for override in overrides:
+            key, separator, text = override.partition("=")
+            if not separator:
+                raise ConfigError(f"--set {override}: expected key=value")
+            *path, last = key.strip().split(".")
+            target = table
+            for part in path:
+                target = target.setdefault(part, {})
+                if not isinstance(target, dict):
+                    raise ConfigError(f"--set {override}: {part!r} is not a table")
+            target[last] = _toml_value(text.strip())
+            if key.strip() == "distribution":  # the old one's parameters mean nothing to the new one
+                table.update(parameters={}, validation="", validation_parameters={})
+        return TrainingConfig.from_table(table)
+
+    def to_table(self) -> dict[str, Any]:
+        return asdict(replace(self, validation_depths=list(self.validation_depths)))
+
+    def to_toml(self) -> str:
+        table = self.to_table()
+        scalars = [f"{key} = {_toml(value)}" for key, value in table.items() if not isinstance(value, dict)]
+        tables = [
+            f"\n[{key}]\n" + "\n".join(f"{k} = {_toml(v)}" for k, v in value.items())
+            for key, value in table.items()
+            if isinstance(value, dict) and value
+        ]
+        return "\n".join(scalars + tables) + "\n"
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    return json.dumps(value)

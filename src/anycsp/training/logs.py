@@ -1,0 +1,75 @@
+"""What a run writes while it trains: train.csv and validation.csv, events.jsonl, a line of progress, TensorBoard."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+class RunLog:
+    """Appends to the files of a run folder; a resumed run goes on in the same files."""
+
+    def __init__(self, folder: Path, quiet: bool = False) -> None:
+        self._folder = folder
+        self._events = open(folder / "events.jsonl", "a")  # noqa: SIM115 - closed in __exit__
+        self._board = _tensorboard(folder)
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[state]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            disable=quiet,
+        )
+        self._task = self._progress.add_task("training", total=1.0, state="")
+
+    def __enter__(self) -> RunLog:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+        self._events.close()
+        if self._board is not None:
+            self._board.close()
+
+    def row(self, table: str, values: Mapping[str, float | int]) -> None:
+        """One line of TABLE.csv, the same as an event and as scalars of TensorBoard."""
+        path = self._folder / f"{table}.csv"
+        new = not path.exists()
+        with open(path, "a", newline="") as file:
+            writer = csv.writer(file)
+            if new:
+                writer.writerow(values)
+            writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values.values()])
+        self.event(table, **values)
+        if self._board is not None:
+            for name, value in values.items():
+                self._board.add_scalar(f"{table}/{name}", value, int(values["update"]))
+
+    def event(self, kind: str, **facts: Any) -> None:
+        self._events.write(json.dumps({"event": kind, **facts}) + "\n")
+        self._events.flush()
+
+    def progress(self, share: float, state: str) -> None:
+        self._progress.update(self._task, completed=share, state=state)
+
+    def say(self, text: str) -> None:
+        self._progress.console.print(text, highlight=False)
+
+
+def _tensorboard(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:  # the extra `logs` is not installed
+        return None
+    return SummaryWriter(str(folder / "tensorboard"))

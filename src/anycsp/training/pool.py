@@ -1,0 +1,163 @@
+"""The pool of searches a run trains on: instances are drawn ahead, searched window by window, and replaced.
+
+With depth = window every instance is new at every update, as in the paper. Beyond that a search is carried on
+from update to update until its lifetime ends, and the pool holds searches of all depths at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from anycsp import distributions
+from anycsp.distributions import Distribution
+from anycsp.graph import compile_graph
+from anycsp.problem import Problem
+from anycsp.sampling import initial_positions
+from anycsp.training.config import TrainingConfig
+from anycsp.training.rollout import Batch, SearchState
+
+_LIFETIME_STREAM = 1 << 40
+"""Keeps the draw of lifetimes apart from that of instances."""
+
+
+class Instances:
+    """Instance 0, 1, 2, … of a seed, drawn in a background thread a few ahead of their use."""
+
+    def __init__(self, distribution: Distribution, seed: int, ahead: int) -> None:
+        self._distribution, self._seed, self._ahead = distribution, seed, ahead
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="draw")
+        self._queue: deque[tuple[int, Future[Problem]]] = deque()
+
+    def draw(self, index: int) -> Problem:
+        """Any order is right; ascending order is fast."""
+        while self._queue and self._queue[0][0] < index:
+            self._queue.popleft()[1].cancel()
+        if self._queue and self._queue[0][0] == index:
+            problem = self._queue.popleft()[1].result()
+        else:
+            problem = distributions.draw(self._distribution, self._seed, index)
+        next_index = self._queue[-1][0] + 1 if self._queue else index + 1
+        while len(self._queue) < self._ahead:
+            future = self._executor.submit(distributions.draw, self._distribution, self._seed, next_index)
+            self._queue.append((next_index, future))
+            next_index += 1
+        return problem
+
+    def close(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass
+class Slot:
+    """One instance of the pool."""
+
+    index: int
+    problem: Problem
+    depth: int
+    """Steps searched so far."""
+    lifetime: int
+    """Steps after which it is replaced."""
+
+
+class Pool:
+    """`instances` searches with `replicas` runs each; `batch` and `state` are what the next window starts from."""
+
+    def __init__(self, config: TrainingConfig, hidden: int) -> None:
+        self.config, self.hidden = config, hidden
+        self.next_index = 0
+        self.slots: list[Slot] = []
+        self._source = Instances(config.training_distribution(), config.seed, 2 * config.instances)
+
+    def close(self) -> None:
+        self._source.close()
+
+    @property
+    def depth(self) -> Tensor:
+        return torch.tensor([slot.depth for slot in self.slots])
+
+    def refresh(self) -> None:
+        """Replace the instances whose lifetime has ended."""
+        if not self.slots:
+            self._build([self._fresh() for _ in range(self.config.instances)], None)
+        elif any(slot.depth >= slot.lifetime for slot in self.slots):
+            kept = [slot.depth < slot.lifetime for slot in self.slots]
+            slots = [slot if keep else self._fresh() for slot, keep in zip(self.slots, kept, strict=True)]
+            self._build(slots, kept)
+        if self.config.fork and self.config.replicas > 1:
+            self._fork()
+
+    def advanced(self, end: SearchState) -> None:
+        """A window was searched."""
+        self.state = end
+        for slot in self.slots:
+            slot.depth += self.config.window
+
+    def restore(self, slots: list[tuple[int, int, int]], next_index: int, state: SearchState) -> None:
+        """Continue from a checkpoint: (index, depth, lifetime) of every slot, instances drawn again."""
+        self.slots = [Slot(index, self._source.draw(index), depth, life) for index, depth, life in slots]
+        self.next_index, self.state = next_index, state
+        self.batch = Batch(compile_graph([slot.problem for slot in self.slots]))
+
+    def _fresh(self) -> Slot:
+        index, config = self.next_index, self.config
+        self.next_index += 1
+        lifetime = config.depth
+        if config.lifetime == "log-uniform":
+            rng = np.random.default_rng([config.seed, _LIFETIME_STREAM, index])
+            windows = math.exp(rng.uniform(0.0, math.log(config.depth / config.window + 1)))
+            lifetime = int(windows) * config.window
+        return Slot(index, self._source.draw(index), 0, lifetime)
+
+    def _build(self, slots: list[Slot], kept: list[bool] | None) -> None:
+        """Compile the new set of instances; carried searches keep their state, others begin at random."""
+        runs = self.config.replicas
+        batch = Batch(compile_graph([slot.problem for slot in slots]))
+        graph = batch.graph
+        # The seed of an α^(0) is the number of instances drawn until then, which no two batches share.
+        positions = initial_positions(graph, self.config.seed ^ (self.next_index << 20), range(runs))
+        state = torch.zeros(runs, graph.num_values, self.hidden)
+        best = torch.zeros(runs, graph.instances, dtype=torch.float64)
+        initial = torch.zeros_like(best)
+        fresh = torch.ones(graph.instances, dtype=torch.bool)
+        if kept is not None:
+            old = self.state
+            pairs = zip(_ranges(self.batch), _ranges(batch), strict=True)
+            for i, ((old_variables, old_values), (variables, values)) in enumerate(pairs):
+                if kept[i]:
+                    positions[:, variables] = old.positions[:, old_variables]
+                    state[:, values] = old.state[:, old_values]
+                    best[:, i], initial[:, i], fresh[i] = old.best[:, i], old.initial[:, i], False
+        self.slots, self.batch = slots, batch
+        self.state = SearchState(positions, state, fresh, best, initial)
+
+    def _fork(self) -> None:
+        """All replicas of an instance continue from one of them."""
+        graph, state = self.batch.graph, self.state
+        step = [self.config.seed, _LIFETIME_STREAM + 1, self.next_index, sum(slot.depth for slot in self.slots)]
+        chosen = torch.from_numpy(np.random.default_rng(step).integers(self.config.replicas, size=graph.instances))
+        chosen = chosen.masked_fill(state.fresh, 0)
+        of_variable = chosen[self.batch.variable_instance]
+        of_value = of_variable[graph.value_variable]
+        variables, values = torch.arange(graph.num_variables), torch.arange(graph.num_values)
+        state.positions = state.positions[of_variable, variables].expand_as(state.positions).contiguous()
+        state.state = state.state[of_value, values].expand_as(state.state).contiguous()
+        columns = torch.arange(graph.instances)
+        state.best = state.best[chosen, columns].expand_as(state.best).contiguous()
+        state.initial = state.initial[chosen, columns].expand_as(state.initial).contiguous()
+
+
+def _ranges(batch: Batch) -> Iterator[tuple[slice, slice]]:
+    """Variables and values of every instance; both lie end to end."""
+    start = np.searchsorted(batch.graph.variable_instance, np.arange(batch.graph.instances + 1))
+    for first, last in pairwise(start.tolist()):
+        values = batch.graph.domains.start
+        yield slice(first, last), slice(int(values[first]), int(values[last]))

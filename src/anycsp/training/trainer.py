@@ -1,0 +1,288 @@
+"""The training loop: draw, search a window, REINFORCE, now and then judge and save."""
+
+from __future__ import annotations
+
+import math
+import signal
+import statistics
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from anycsp.models import Model, save_model
+from anycsp.policy import PolicyNetwork
+from anycsp.sampling import sample_global
+from anycsp.training import checkpoint
+from anycsp.training.config import ConfigError, TrainingConfig
+from anycsp.training.logs import RunLog
+from anycsp.training.memory import keep_freed_memory
+from anycsp.training.pool import Pool
+from anycsp.training.reinforce import RunningScale, move_reward, reinforce
+from anycsp.training.rollout import SearchState, rollout
+from anycsp.training.validation import ValidationSet
+
+LOG_EVERY = 10
+"""Updates averaged into one line of train.csv."""
+_SAMPLING_STREAM = 1 << 60
+"""Keeps the draws of the search apart from those of initial assignments."""
+
+
+@dataclass
+class Counters:
+    """What a run remembers beside tensors."""
+
+    update: int = 0
+    seconds: float = 0.0
+    """Spent training so far, validation not counted."""
+    skipped: int = 0
+    """Updates left out because the gradient was not finite or exploded."""
+    best: float = math.inf
+    """Lowest deep validation."""
+    best_update: int = 0
+    since_best: int = 0
+    """Validations since then."""
+    validated_at: float = 0.0
+    """Training seconds at the last validation."""
+    norms: list[float] = field(default_factory=list)
+    """Recent gradient norms."""
+    scale_square: list[float] = field(default_factory=list)
+    scale_weight: list[float] = field(default_factory=list)
+
+
+class Trainer:
+    """One run in one folder; `run` is the loop, `save` and `resume` make it survive interruption."""
+
+    def __init__(self, config: TrainingConfig, folder: Path) -> None:
+        if config.policy.sampling != "global":
+            raise ConfigError("training draws every variable at once: policy.sampling must be 'global'")
+        self.config, self.folder = config, folder
+        torch.manual_seed(config.seed)
+        self.policy = PolicyNetwork(config.policy)
+        self.averaged = deepcopy(self.policy).requires_grad_(False)
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=(0.9, config.beta2))
+        self.scale = RunningScale()
+        self.pool = Pool(config, config.policy.hidden)
+        self.counters = Counters()
+        self.timing: dict[str, float] = defaultdict(float)
+        """Seconds by part: draw and compile, forward, backward, optimizer, validation."""
+        self._validation: ValidationSet | None = None
+
+    # ── the loop ─────────────────────────────────────────────────────────────────────────────────
+
+    def run(self, stop: threading.Event | None = None, quiet: bool = True) -> Counters:
+        """Train to the end of the schedule, or until `stop` is set; either way the run can be resumed."""
+        stop = stop or threading.Event()
+        keep_freed_memory()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "config.toml").write_text(self.config.to_toml())
+        recent: list[dict[str, float]] = []
+        saved_at = self.counters.seconds
+        with RunLog(self.folder, quiet) as log, _stop_on_signal(stop):
+            log.event("start", update=self.counters.update, config=self.config.to_table())
+            while self.progress < 1 and not stop.is_set() and not self._out_of_patience:
+                began = time.perf_counter()
+                recent.append(self.update())
+                self.counters.seconds += time.perf_counter() - began
+                if len(recent) == LOG_EVERY:
+                    means = {key: statistics.fmean(r[key] for r in recent) for key in recent[0]}
+                    log.row("train", {**self._position(), **means, "skipped": self.counters.skipped})
+                    log.progress(self.progress, f"update {self.counters.update}  return {means['return']:.4f}")
+                    recent = []
+                if self._validation_due():
+                    self._validate(log)
+                if self.counters.seconds - saved_at > 60 * self.config.checkpoint_minutes:
+                    self.save()
+                    saved_at = self.counters.seconds
+            if not stop.is_set() and self.counters.validated_at < self.counters.seconds:
+                self._validate(log)
+            self.save()
+            log.event("end", **self._position(), timing=dict(self.timing), skipped=self.counters.skipped)
+        self.pool.close()
+        return self.counters
+
+    def update(self) -> dict[str, float]:
+        """One window and one step of the optimizer; returns what is logged of it."""
+        config, counters = self.config, self.counters
+        with self._timed("draw and compile"):
+            self.pool.refresh()
+        batch, depth = self.pool.batch, self.pool.depth
+
+        def sample(logits: Tensor, step: int) -> Tensor:
+            step += counters.update * config.window
+            return sample_global(batch.graph, logits, 1.0, config.seed ^ _SAMPLING_STREAM, range(config.replicas), step)
+
+        with self._timed("forward"):
+            window, end = rollout(
+                self.policy,
+                batch,
+                self.pool.state,
+                config.window,
+                sample,
+                config.epsilon,
+                entropy=config.entropy_weight > 0,
+                move_reward=move_reward(config),
+            )
+            loss = reinforce(config, batch, window, end.initial, depth, self.scale)
+        with self._timed("backward"):
+            self.optimizer.zero_grad(set_to_none=True)
+            loss.value.backward()
+        with self._timed("optimizer"):
+            norm = float(torch.nn.utils.clip_grad_norm_(self.policy.parameters(), config.clip))
+            if self._explodes(norm):
+                counters.skipped += 1
+            else:
+                for group in self.optimizer.param_groups:
+                    group["lr"] = self.learning_rate
+                self.optimizer.step()
+                self._average_weights()
+        self.pool.advanced(end)
+        counters.update += 1
+        return {
+            "return": float(loss.returns[0].mean()),
+            "cost": float(window.cost[-1].mean()),
+            "best": float(end.best.mean()),
+            "depth": float(depth.double().mean()),
+            "entropy": loss.entropy,
+            "gradient": norm,
+            "learning_rate": self.learning_rate,
+        }
+
+    @property
+    def progress(self) -> float:
+        """Share of the schedule done, 0 to 1: by updates, or by minutes where `updates` is 0."""
+        if self.config.updates:
+            return min(1.0, self.counters.update / self.config.updates)
+        return min(1.0, self.counters.seconds / max(60 * self.config.minutes, 1e-9))
+
+    @property
+    def learning_rate(self) -> float:
+        config = self.config
+        return config.learning_rate + (config.final_learning_rate - config.learning_rate) * self.progress
+
+    def _explodes(self, norm: float) -> bool:
+        """Not finite, or far beyond the median of recent norms, which it is then not counted among."""
+        norms = self.counters.norms
+        if not math.isfinite(norm) or (len(norms) >= 20 and norm > self.config.explosion * statistics.median(norms)):
+            return True
+        self.counters.norms = [*norms[-99:], norm]
+        return False
+
+    @torch.no_grad()
+    def _average_weights(self) -> None:
+        # The first updates would otherwise keep the initial weights alive for long.
+        decay = min(self.config.weight_average, self.counters.update / (self.counters.update + 1))
+        for average, weight in zip(self.averaged.parameters(), self.policy.parameters(), strict=True):
+            average.lerp_(weight, 1 - decay)
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self.timing[part] += time.perf_counter() - began
+
+    def _position(self) -> dict[str, float | int]:
+        return {"update": self.counters.update, "minutes": self.counters.seconds / 60}
+
+    # ── validation ───────────────────────────────────────────────────────────────────────────────
+
+    def _validation_due(self) -> bool:
+        config, counters = self.config, self.counters
+        by_updates = config.validate_updates > 0 and counters.update % config.validate_updates == 0
+        since = counters.seconds - counters.validated_at
+        return by_updates or (config.validate_minutes > 0 and since >= 60 * config.validate_minutes)
+
+    def _validate(self, log: RunLog) -> None:
+        """Measure the averaged weights; keep them when they are the best at the greatest depth."""
+        config, counters = self.config, self.counters
+        with self._timed("validation"):
+            if self._validation is None:
+                self._validation = ValidationSet(config.validation_distribution(), config.validation_instances)
+            costs = self._validation.measure(
+                self.averaged, config.validation_depths, config.temperature, config.validation_runs
+            )
+        counters.validated_at = counters.seconds
+        counters.since_best += 1
+        deepest = costs[config.validation_depths[-1]]
+        if deepest < counters.best:
+            counters.best, counters.best_update, counters.since_best = deepest, counters.update, 0
+            self.export("best", costs)
+        log.row("validation", {**self._position(), **{f"depth_{d}": c for d, c in costs.items()}})
+        shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
+        log.say(f"{counters.seconds / 60:6.1f} min  update {counters.update}  unsatisfied: {shown}")
+
+    @property
+    def _out_of_patience(self) -> bool:
+        return 0 < self.config.patience <= self.counters.since_best
+
+    def export(self, name: str, validation: dict[int, float]) -> None:
+        """Save the averaged weights as a model `anycsp solve` can use."""
+        facts: dict[str, Any] = {
+            "config": self.config.to_table(),
+            "update": self.counters.update,
+            "minutes": round(self.counters.seconds / 60, 2),
+            "validation": {str(depth): cost for depth, cost in validation.items()},
+        }
+        save_model(Model(name, self.averaged, self.config.temperature, training=facts), self.folder / name)
+
+    # ── interruption ─────────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> None:
+        """Write a checkpoint that `resume` continues from as if nothing had happened."""
+        self.counters.scale_square, self.counters.scale_weight = self.scale.square, self.scale.weight
+        tensors: dict[str, Tensor] = {f"policy.{k}": v for k, v in self.policy.state_dict().items()}
+        tensors |= {f"averaged.{k}": v for k, v in self.averaged.state_dict().items()}
+        for name, parameter in self.policy.named_parameters():
+            tensors |= {f"adam.{name}.{k}": v for k, v in self.optimizer.state.get(parameter, {}).items()}
+        facts: dict[str, Any] = {"config": self.config.to_table(), "counters": asdict(self.counters)}
+        if self.pool.slots:
+            tensors |= {f"pool.{k}": v for k, v in vars(self.pool.state).items()}
+            facts["next_index"] = self.pool.next_index
+            facts["slots"] = [(slot.index, slot.depth, slot.lifetime) for slot in self.pool.slots]
+        checkpoint.write(self.folder, tensors, facts)
+
+    @staticmethod
+    def resume(folder: Path, overrides: Sequence[str] = ()) -> Trainer:
+        """The run of a folder at its last checkpoint, its configuration changed by `overrides` (a longer
+        schedule, another learning rate; shapes must stay)."""
+        tensors, facts = checkpoint.read(folder)
+        trainer = Trainer(TrainingConfig.from_table(facts["config"]).with_overrides(overrides), folder)
+        trainer.counters = Counters(**facts["counters"])
+        trainer.scale = RunningScale(square=trainer.counters.scale_square, weight=trainer.counters.scale_weight)
+        trainer.policy.load_state_dict(_part(tensors, "policy."))
+        trainer.averaged.load_state_dict(_part(tensors, "averaged."))
+        for name, parameter in trainer.policy.named_parameters():
+            moments = _part(tensors, f"adam.{name}.")
+            if moments:
+                trainer.optimizer.state[parameter] = moments
+        if "slots" in facts:
+            state = SearchState(**_part(tensors, "pool."))
+            trainer.pool.restore([tuple(slot) for slot in facts["slots"]], facts["next_index"], state)
+        return trainer
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+@contextmanager
+def _stop_on_signal(stop: threading.Event) -> Iterator[None]:
+    """SIGTERM and Ctrl-C end the loop after the current update, with a checkpoint; only the main thread can listen."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(s, lambda *_: stop.set()) for s in signals]
+    try:
+        yield
+    finally:
+        for s, handler in zip(signals, before, strict=True):
+            signal.signal(s, handler)

@@ -1,0 +1,40 @@
+"""Judge a policy: the mean number of unsatisfied constraints on a fixed set, after several numbers of steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from anycsp import distributions
+from anycsp.distributions import Distribution
+from anycsp.graph import ConstraintValueGraph, compile_graph
+from anycsp.models import Model
+from anycsp.policy import PolicyNetwork
+from anycsp.search.neural import neural_engine
+
+VALIDATION_SEED = 20_230_101
+"""The validation set of a distribution is the same for every run, whatever its seed."""
+
+
+class ValidationSet:
+    """Fixed instances in one graph, searched together."""
+
+    def __init__(self, distribution: Distribution, instances: int) -> None:
+        problems = [distributions.draw(distribution, VALIDATION_SEED, i) for i in range(instances)]
+        self.graph: ConstraintValueGraph = compile_graph(problems)
+
+    def measure(
+        self, policy: PolicyNetwork, depths: Sequence[int], temperature: float = 1.0, runs: int = 1
+    ) -> dict[int, float]:
+        """Depth → mean violated weight of the best assignment so far, over instances and runs."""
+        model = Model("validated", policy, temperature, runs)
+        engine = neural_engine(self.graph, model, runs, VALIDATION_SEED, temperature, torch.get_num_threads())
+        engine.start()
+        result = {}
+        for depth in depths:
+            while engine.steps < depth:
+                engine.advance(depth - engine.steps, math.inf)
+            result[depth] = float(engine.best_score().mean())
+        return result

@@ -1,0 +1,216 @@
+"""Training: configuration round trip, resume equals uninterrupted, divergence guard, it learns."""
+
+from __future__ import annotations
+
+import csv
+import json
+import threading
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from anycsp.errors import ModelError
+from anycsp.models import load_model
+from anycsp.policy import PolicyConfig
+from anycsp.training import checkpoint
+from anycsp.training.config import ConfigError, TrainingConfig
+from anycsp.training.trainer import Trainer
+
+SMALL = TrainingConfig(
+    distribution="sat",
+    parameters={"n": 12},
+    validation_parameters={"validation_n": 12},
+    policy=PolicyConfig(hidden=8, features="gain", inertia=True),
+    instances=4,
+    replicas=2,
+    window=5,
+    depth=20,
+    lifetime="log-uniform",
+    baseline="leave-one-out",
+    normalise="depth",
+    entropy_floor=0.2,
+    entropy_weight=0.05,
+    local_expectation=True,
+    updates=12,
+    learning_rate=1e-2,
+    final_learning_rate=1e-3,
+    weight_average=0.9,
+    validation_instances=4,
+    validation_depths=(5, 10),
+    validate_minutes=0,
+)
+CONFIGS = sorted((Path(__file__).parents[1] / "configs").rglob("*.toml"))
+
+
+def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
+    kept = {f"policy.{k}": v for k, v in trainer.policy.state_dict().items()}
+    kept |= {f"averaged.{k}": v for k, v in trainer.averaged.state_dict().items()}
+    kept |= {f"pool.{k}": v for k, v in vars(trainer.pool.state).items()}
+    return {name: tensor.clone() for name, tensor in kept.items()}
+
+
+# ── configuration ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_config_is_toml_and_back() -> None:
+    import tomllib
+
+    for config in (TrainingConfig(), SMALL, replace(SMALL, parameters={"density": [[4.0, 4.5]], "n": [10, 20]})):
+        assert TrainingConfig.from_table(tomllib.loads(config.to_toml())) == config
+
+
+def test_every_setting_says_what_it_means() -> None:
+    source = Path(TrainingConfig.__module__.replace(".", "/") + ".py")
+    text = (Path(__file__).parents[1] / "src" / source).read_text().splitlines()
+    for f in fields(TrainingConfig):
+        line = next(i for i, line in enumerate(text) if line.startswith(f"    {f.name}: "))
+        assert text[line + 1].startswith('    """'), f.name
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: f"{p.parent.name}/{p.stem}")
+def test_shipped_configs_are_valid(path: Path) -> None:
+    config = TrainingConfig.read(path)
+    config.training_distribution()
+    config.validation_distribution()
+
+
+@pytest.mark.parametrize("name", ["rb", "coloring", "sat", "maxsat", "maxcut"])
+def test_paper_configs_are_the_papers_table(name: str) -> None:
+    config = TrainingConfig.read(Path(__file__).parents[1] / "configs" / "paper" / f"{name}.toml")
+    aggregation = {"maxsat": "mean", "maxcut": "sum"}.get(name, "max")
+    assert config.policy == PolicyConfig(hidden=128, aggregation=aggregation)
+    assert (config.instances, config.window, config.depth, config.discount) == (25, 40, 40, 0.75)
+    assert (config.learning_rate, config.final_learning_rate, config.updates) == (5e-6, 5e-7, 500_000)
+    assert (config.reward, config.baseline, config.normalise, config.replicas) == ("improve", "none", "none", 1)
+    assert (config.epsilon, config.clip, config.local_expectation) == (1e-5, 1.0, False)
+    assert (config.entropy_weight, config.weight_average, config.validation_instances) == (0.0, 0.0, 200)
+    assert config.distribution == name
+    assert not config.parameters
+    assert not config.validation_parameters
+
+
+def test_overrides_reach_every_setting() -> None:
+    changed = SMALL.with_overrides(["policy.hidden=16", "discount=0.9", "parameters.n=[10, 14]", "reward=quality"])
+    assert (changed.policy.hidden, changed.discount, changed.reward) == (16, 0.9, "quality")
+    assert changed.parameters == {"n": [10, 14]}
+    other = SMALL.with_overrides(["distribution=files:some/folder"])
+    assert (other.distribution, other.parameters) == ("files:some/folder", {})
+
+
+@pytest.mark.parametrize(
+    "override", ["nonsense=1", "window", "window=7", "reward=fame", "policy.hidden=many", "baseline=guess"]
+)
+def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
+    with pytest.raises((ConfigError, ModelError)) as error:
+        SMALL.with_overrides([override])
+    assert "\n" not in str(error.value)
+
+
+# ── the loop ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "config",
+    [SMALL, replace(SMALL, depth=5, lifetime="fixed", baseline="none", normalise="none"), replace(SMALL, fork=True)],
+    ids=["carried", "paper-like", "forked"],
+)
+def test_resume_equals_uninterrupted(tmp_path: Path, config: TrainingConfig) -> None:
+    whole = Trainer(config, tmp_path / "whole")
+    whole.run()
+    first = Trainer(config, tmp_path / "parts")
+    (tmp_path / "parts").mkdir()
+    for _ in range(7):
+        first.update()
+    first.save()
+    first.pool.close()
+    second = Trainer.resume(tmp_path / "parts")
+    second.run()
+    assert second.counters.update == whole.counters.update == 12
+    expected, got = weights(whole), weights(second)
+    assert expected.keys() == got.keys()
+    for name in expected:
+        assert torch.equal(expected[name], got[name]), name
+
+
+def test_a_stopped_run_leaves_a_checkpoint(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    Trainer(SMALL, tmp_path).run(stop)
+    assert Trainer.resume(tmp_path).counters.update == 0
+
+
+def test_a_checkpoint_is_safetensors_of_the_right_version(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="not a checkpoint"):
+        checkpoint.read(tmp_path)
+    (tmp_path / checkpoint.FILE).write_bytes(b"\x80\x04 a pickle")
+    with pytest.raises(ModelError, match="not a checkpoint"):
+        checkpoint.read(tmp_path)
+    checkpoint.write(tmp_path, {}, {"format_version": 99})
+    with pytest.raises(ModelError, match="version 99"):
+        checkpoint.read(tmp_path)
+
+
+def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, tmp_path)
+    trainer.update()
+    before = {k: v.clone() for k, v in trainer.policy.state_dict().items()}
+    handle = trainer.policy.initial_state.register_hook(lambda grad: grad * float("nan"))
+    trainer.pool.slots[0].depth = trainer.pool.slots[0].lifetime  # a fresh instance, so that the hook is reached
+    trainer.update()
+    handle.remove()
+    assert trainer.counters.skipped == 1
+    assert all(torch.equal(v, before[k]) for k, v in trainer.policy.state_dict().items())
+    trainer.update()
+    assert trainer.counters.skipped == 1
+    assert not all(torch.equal(v, before[k]) for k, v in trainer.policy.state_dict().items())
+    trainer.pool.close()
+
+
+def test_carried_searches_keep_their_state_when_others_are_replaced(tmp_path: Path) -> None:
+    trainer = Trainer(replace(SMALL, lifetime="fixed"), tmp_path)
+    for _ in range(3):
+        trainer.update()
+    pool = trainer.pool
+    carried, old = pool.slots[1], pool.state.positions.clone()
+    best = pool.state.best.clone()
+    pool.slots[0].depth = pool.slots[0].lifetime
+    pool.refresh()
+    assert pool.slots[1] is carried
+    assert pool.state.fresh.tolist() == [True, False, False, False]
+    first = pool.slots[0].problem.num_variables
+    assert torch.equal(pool.state.positions[:, first : first + 12], old[:, 12:24])
+    assert torch.equal(pool.state.best[:, 1:], best[:, 1:])
+    assert pool.depth.tolist() == [0, 15, 15, 15]
+    pool.close()
+
+
+def test_a_run_leaves_model_logs_and_curves(tmp_path: Path) -> None:
+    counters = Trainer(replace(SMALL, updates=20, validate_updates=10), tmp_path).run()
+    model = load_model(tmp_path / "best.safetensors")
+    assert model.policy.config == SMALL.policy
+    assert model.training["validation"]["10"] == counters.best
+    with open(tmp_path / "validation.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["update"]) for row in rows] == [10, 20]
+    assert min(float(row["depth_10"]) for row in rows) == pytest.approx(counters.best, rel=1e-4)
+    events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+    assert [e["event"] for e in events] == ["start", "train", "validation", "train", "validation", "end"]
+    assert TrainingConfig.read(tmp_path / "config.toml").updates == 20
+
+
+@pytest.mark.slow
+def test_training_beats_the_untrained_policy(tmp_path: Path) -> None:
+    config = replace(
+        SMALL, parameters={"n": 30}, validation_parameters={"validation_n": 30}, instances=8, replicas=4, window=10,
+        updates=100, learning_rate=3e-3, validation_instances=32, validation_depths=(40,),
+    )  # fmt: skip
+    untrained = Trainer(config, tmp_path / "untrained")
+    counters = Trainer(config, tmp_path / "trained").run()
+    from anycsp.training.validation import ValidationSet
+
+    validation = ValidationSet(config.validation_distribution(), 32)
+    before = validation.measure(untrained.policy, (40,))[40]
+    untrained.pool.close()
+    assert counters.best < 0.5 * before
