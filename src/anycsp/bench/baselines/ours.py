@@ -51,6 +51,25 @@ class Ours(Baseline):
         return BaselineResult(trace, result.positions, result.seconds, result.steps, f"{result.runs} runs")
 
 
+    def frames(self, problem: Problem, seed: int, count: int) -> list[list[int]]:
+        """The assignments after steps 0, 1, … of one run, until it is solved."""
+        import torch
+
+        from anycsp.graph import compile_graph
+        from anycsp.search.twin import TwinSearch
+
+        weights = self._weights()
+        assert weights is not None
+        model = load_model(weights)
+        torch.set_num_threads(1)
+        search = TwinSearch(compile_graph(problem), model.policy, 1, seed, model.temperature)
+        search.start()
+        frames = [search.positions[0].tolist()]
+        while len(frames) < count and search.advance(1, 60.0):
+            frames.append(search.positions[0].tolist())
+        return frames
+
+
 def parse(name: str, models: Path | None) -> Ours:
     """From `anycsp:MODEL` or `anycsp:MODEL:SEARCH`."""
     _, _, rest = name.partition(":")
