@@ -61,9 +61,7 @@ def execute(task: Task, instance: Instance, experiment: Experiment, baseline: Ba
     return checked(task, instance, problem, result, wall)
 
 
-def checked(
-    task: Task, instance: Instance, problem: Problem, result: BaselineResult, wall: float
-) -> dict[str, Any]:
+def checked(task: Task, instance: Instance, problem: Problem, result: BaselineResult, wall: float) -> dict[str, Any]:
     """The record of a run. It counts only if the recounted violation of the assignment is the one claimed."""
     facts: dict[str, Any] = {
         "seconds": round(result.seconds, 4),

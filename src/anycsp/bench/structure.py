@@ -101,7 +101,7 @@ def _only_block(problem: Problem, family: type) -> TableBlock | ClauseBlock | No
 
 
 def _pair_kind(relation: Relation) -> str:
-    """"≠" or "=" for a binary relation over equal domain sizes that is just that on positions; "" otherwise."""
+    """ "≠" or "=" for a binary relation over equal domain sizes that is just that on positions; "" otherwise."""
     if len(relation.sizes) != 2 or relation.sizes[0] != relation.sizes[1]:
         return ""
     truth, diagonal = relation.truth.reshape(relation.sizes), np.eye(relation.sizes[0], dtype=np.uint8)
