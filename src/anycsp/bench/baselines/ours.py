@@ -50,7 +50,6 @@ class Ours(Baseline):
         trace = [Point(point.step, point.seconds, point.violated_weight) for point in result.trace]
         return BaselineResult(trace, result.positions, result.seconds, result.steps, f"{result.runs} runs")
 
-
     def frames(self, problem: Problem, seed: int, count: int) -> list[list[int]]:
         """The assignments after steps 0, 1, … of one run, until it is solved."""
         import torch

@@ -69,8 +69,8 @@ class RunCsp(Baseline):
 
 
 def training_seconds(limit: Limit) -> float:
-    """Six times a run's own limit, between 20 seconds and 20 minutes."""
-    return min(max(6 * limit.seconds, 20.0), 1200.0)
+    """Half a minute for short runs, twenty minutes where a run itself may take minutes."""
+    return 30.0 if limit.seconds <= 60 else 1200.0
 
 
 class RunCspNetwork(nn.Module):
