@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from anycsp import Problem
 from anycsp.bench import worker
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.baselines import BASELINES
+from anycsp.bench.baselines import BASELINES, ours
 from anycsp.bench.baselines.run_csp import MOST_VALUES, training_seconds
 from anycsp.bench.experiment import Instance
 from anycsp.bench.experiments import EXPERIMENTS
@@ -26,6 +27,8 @@ from anycsp.bench.report import write_report
 from anycsp.bench.run import Task, execute
 from anycsp.bench.runner import plan, run
 from anycsp.errors import AnyCSPError
+from anycsp.models import Model, save_model
+from anycsp.policy import PolicyConfig, PolicyNetwork
 
 COLORING = EXPERIMENTS["coloring"]
 
@@ -170,12 +173,34 @@ def test_a_missing_dependency_is_a_row_and_never_a_crash(
     assert [r["status"] for r in records[7:]] == ["ok"] * 7
 
 
-def test_models_that_are_not_there_are_rows_too(graphs: Path) -> None:
-    todo = plan([EXPERIMENTS["ablation"]], graphs.parent, "quick") if (graphs.parent / "gset").exists() else None
-    todo = todo or plan([EXPERIMENTS["grid"]], graphs, "quick", models=graphs)
-    missing = [reason for task, _, reason in todo.absent]
-    assert set(missing) <= {"not shipped yet"}
-    assert len(missing) + len(todo.to_run) == 2
+def test_models_that_are_not_there_are_rows_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours, "SHIPPED", tmp_path)
+    records = run([EXPERIMENTS["grid"]], tmp_path, tmp_path / "out", "quick", jobs=1)
+    assert [r["status"] for r in records] == ["not shipped yet"] * 2
+    assert (
+        "| **anycsp neural (coloring)** | measured | not shipped yet |" in write_report(tmp_path / "out")[0].read_text()
+    )
+
+
+def test_our_own_search_runs_from_a_folder_of_models_and_a_new_model_is_a_new_run(tmp_path: Path) -> None:
+    policy = PolicyNetwork(PolicyConfig(hidden=8))
+    for _ in range(2):
+        with torch.no_grad():
+            policy.initial_state += 1.0
+        save_model(Model("coloring", policy), tmp_path / "coloring")
+        records = run(
+            [EXPERIMENTS["grid"]],
+            tmp_path,
+            tmp_path / "out",
+            "quick",
+            solvers=["anycsp:coloring"],
+            models=tmp_path,
+            jobs=1,
+        )
+    assert [r["status"] for r in records] == ["ok", "ok"]
+    assert records[0]["version"] != records[1]["version"]
+    assert len(records[0]["frames"]) == 9
+    assert records[0]["steps"] <= 200
 
 
 def test_a_run_that_does_not_end_is_ended(graphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

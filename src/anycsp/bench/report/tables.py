@@ -159,7 +159,7 @@ def instance_table(trial: Trial) -> Table:
     rows = []
     for group, instance in trial.instances(groups):
         mine = {s: [r for r in trial.of(s, group) if r["instance"] == instance] for s in solvers}
-        row = [instance, *_known(trial, mine), *(_result(trial, group, mine[s]) for s in solvers)]
+        row = [instance, *_known(trial, instance), *(_result(trial, group, mine[s]) for s in solvers)]
         if quoted:
             row += [_quote(key, quoted.get(instance, {})) for key in columns]
         rows.append(row)
@@ -174,10 +174,10 @@ def instance_table(trial: Trial) -> Table:
     return Table(header, rows, key + meaning + " " + conditions(trial))
 
 
-def _known(trial: Trial, mine: dict[str, list[Record]]) -> list[str]:
+def _known(trial: Trial, instance: str) -> list[str]:
     if trial.experiment.name not in ("gset", "coloring"):
         return []
-    any_record = next(r for records in mine.values() for r in records)
+    any_record = next(r for r in trial.records if r["instance"] == instance)
     if trial.experiment.name == "coloring":
         return [_number(any_record["best_known"])]
     return [_number(any_record["best_known"]), _number(any_record["newest_best_known"])]
