@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 BYTES_PER_EDGE = 64
 """Index tensors of the PyTorch twin: slot, value, constraint, two incidence orders, the column of a step."""
 
+BYTES_PER_VALUE = 4 * 10 * 32
+"""States and messages of one value in one run of a model of hidden size 32."""
+
 
 def count_edges(problem: Problem) -> int:
     """Constraint edges of the constraint value graph: Σ over constraints and their variables of the domain size."""
