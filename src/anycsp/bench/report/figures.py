@@ -134,6 +134,7 @@ def time_to_target(trial: Trial, path: Path) -> bool:
     axes.axvline(end, color="black", linewidth=0.8)
     axes.set(xscale="log", xlabel="seconds to within 1% of the best found (×: not within the limit)")
     axes.set_yticks(range(len(solvers)), [title(s) for s in solvers], fontsize=8)
+    axes.margins(y=0.15)
     axes.invert_yaxis()
     return _save(figure, path)
 
