@@ -59,7 +59,7 @@ class Worker:
 def _training_allowance(task: Task) -> float:
     from anycsp.bench.baselines.run_csp import RunCsp, training_seconds
 
-    return 1.5 * training_seconds(task.limit) if task.solver == RunCsp.name else 0.0
+    return 4 * training_seconds(task.limit) if task.solver == RunCsp.name else 0.0
 
 
 def _serve(connection: Connection, data: Path, models: Path | None) -> None:
