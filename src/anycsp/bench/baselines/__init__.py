@@ -49,9 +49,11 @@ BASELINES: dict[str, Baseline] = {
 
 
 def solver(name: str, models: Path | None = None) -> Baseline:
-    """A system by name; `anycsp:MODEL[:SEARCH]` is ours, its model from the folder `models` or shipped."""
+    """A system by name; `anycsp:…` is ours, its model from the folder `models` or shipped."""
     if name.startswith("anycsp:"):
         return parse(name, models)
     if name not in BASELINES:
-        raise AnyCSPError(f"unknown solver {name!r}; known are {', '.join(BASELINES)} and anycsp:MODEL[:SEARCH]")
+        raise AnyCSPError(
+            f"unknown solver {name!r}; known are {', '.join(BASELINES)}, anycsp:MODEL[:SEARCH], anycsp:local"
+        )
     return BASELINES[name]

@@ -45,7 +45,7 @@ GSET = Experiment(
     solvers=(
         "anycsp:maxcut",
         "anycsp:maxcut:hybrid",
-        "anycsp:maxcut:local",
+        "anycsp:local",
         "greedy-cut",
         "goemans-williamson",
         "run-csp",

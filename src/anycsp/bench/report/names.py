@@ -31,11 +31,13 @@ def is_ours(solver: str) -> bool:
 
 def is_neural(solver: str) -> bool:
     """The paper's method: the network alone."""
-    return is_ours(solver) and solver.count(":") == 1
+    return is_ours(solver) and solver.count(":") == 1 and solver != "anycsp:local"
 
 
 def title(solver: str) -> str:
     if not is_ours(solver):
         return TITLES.get(solver, solver)
-    _, model, *search = solver.split(":")
-    return f"anycsp {search[0]} ({model})" if search else f"anycsp neural ({model})"
+    if is_neural(solver):
+        return f"anycsp neural ({solver.split(':')[1]})"
+    _, *rest = solver.split(":")
+    return f"anycsp {rest[-1]} ({rest[0]})" if len(rest) > 1 else f"anycsp {rest[0]}"
