@@ -15,7 +15,7 @@ from anycsp.bench.baselines.gcol_search import HybridEA, TabuCol
 from anycsp.bench.baselines.goemans_williamson import GoemansWilliamson
 from anycsp.bench.baselines.greedy_coloring import GreedyColoring
 from anycsp.bench.baselines.greedy_cut import GreedyCut
-from anycsp.bench.baselines.local_engine import LocalEngine
+from anycsp.bench.baselines.local_engine import LOCAL_SEARCHES
 from anycsp.bench.baselines.ours import parse
 from anycsp.bench.baselines.rc2 import Rc2
 from anycsp.bench.baselines.run_csp import RunCsp
@@ -34,11 +34,7 @@ BASELINES: dict[str, Baseline] = {
         Ace(),
         Cosoco(),
         RunCsp(),
-        LocalEngine("walksat", "walksat"),
-        LocalEngine("probsat", "probsat"),
-        LocalEngine("maxwalksat", "maxwalksat"),
-        LocalEngine("ccls", "ccls"),
-        LocalEngine("satlike", "satlike"),
+        *LOCAL_SEARCHES,
         CpSat(),
         Cadical(),
         Rc2(),
