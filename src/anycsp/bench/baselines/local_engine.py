@@ -57,5 +57,6 @@ LOCAL_SEARCHES = (
     LocalEngine("walksat", "walksat", {"noise": 0.5}),  # SKC's default
     LocalEngine("probsat", "probsat", {}),  # the published constants by clause length
     LocalEngine("maxwalksat", "walksat", {"noise": 1e-3}),  # what the paper tuned it to
-    LocalEngine("satlike", "weighting", {}),
+    LocalEngine("ccls", "ccls", {"walk": 0.2}),  # this and the next tuned on a formula of another seed
+    LocalEngine("satlike", "weighting", {"bumps": 1}),
 )
