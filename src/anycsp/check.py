@@ -99,7 +99,9 @@ def recount(problem: PlainProblem, values: Values) -> Recount:
             hard_violated += hard
             weight += constraint.get("weight", 1)
             if not first:
-                shown = ", ".join(f"{problem.names[x]}={taken[x]}" for x in scope[:6]) + (", …" if len(scope) > 6 else "")
+                shown = ", ".join(f"{problem.names[x]}={taken[x]}" for x in scope[:6]) + (
+                    ", …" if len(scope) > 6 else ""
+                )
                 first = f"constraint {number} ({constraint['kind']} on {shown})"
     objective = problem.objective(taken, weight) if problem.objective else None
     return Recount(constraints, violated, weight, hard_violated, has_hard, objective, first)
@@ -108,7 +110,9 @@ def recount(problem: PlainProblem, values: Values) -> Recount:
 def integers(problem: PlainProblem, values: Values) -> list[int]:
     """The integer every variable takes; refuses what is not an assignment of the problem."""
     if isinstance(values, Mapping):
-        unknown = [name for name in values if name not in set(problem.names)] if len(values) > len(problem.names) else []
+        unknown = (
+            [name for name in values if name not in set(problem.names)] if len(values) > len(problem.names) else []
+        )
         if unknown:
             raise WrongAnswer(f"assigns {unknown[0]!r}, which is no variable of the problem")
         for name in problem.names:

@@ -32,10 +32,11 @@ class PlainProblem:
 
 
 def of_problem(problem: Problem) -> PlainProblem:
-    domains = []
+    domains: list[Mapping[int | str, int]] = []
     for index in range(problem.num_variables):
         domain = problem.domain(index)
-        domains.append(_numbers(dict(zip(domain.labels or (), domain.values.tolist(), strict=False)) or domain.values.tolist()))
+        numbers = domain.values.tolist()
+        domains.append(_numbers(numbers, domain.labels or ()))
     constraints = problem.describe_constraints()
     if problem.objective is None:
         return PlainProblem(problem.names, domains, constraints)
@@ -43,9 +44,10 @@ def of_problem(problem: Problem) -> PlainProblem:
     return PlainProblem(problem.names, domains, constraints, spec["kind"], _objective(spec["kind"], spec["constant"]))
 
 
-def _numbers(spec: Mapping[str, int] | Sequence[int]) -> dict[int | str, int]:
-    numbers = spec.values() if isinstance(spec, Mapping) else spec
-    return {**{v: v for v in numbers}, **(spec if isinstance(spec, Mapping) else {})}
+def _numbers(numbers: Iterable[int], labels: Iterable[str] = ()) -> dict[int | str, int]:
+    """What every value, and every label, stands for."""
+    result: dict[int | str, int] = {number: number for number in numbers}
+    return result | dict(zip(labels, list(result.values()), strict=False))
 
 
 def _objective(kind: str, constant: float) -> Callable[[list[int], float], float]:
@@ -171,8 +173,8 @@ def _json_domain(spec: Any, shared: Mapping[str, Mapping[int | str, int]]) -> Ma
         low, high = spec.split("..")
         return _numbers(range(int(low), int(high) + 1))
     if isinstance(spec, list) and all(isinstance(value, str) for value in spec):
-        return _numbers({label: i for i, label in enumerate(spec)})
-    return _numbers(spec)
+        return _numbers(range(len(spec)), spec)
+    return _numbers(spec.values(), spec) if isinstance(spec, dict) else _numbers(spec)
 
 
 READERS: dict[str, Callable[[Source], PlainProblem]] = {

@@ -111,7 +111,7 @@ class PolicyNetwork(nn.Module):
         column = graph.edge_value * 2 + labels  # [runs, edges]: message row (v, L_E)
         y = aggregate(to_constraints, column, graph.by_constraint, 2 * values, self.config.aggregation)
         if self.weight_message is not None:
-            y = y + self.weight_message(weight_features(graph)).repeat(runs, 1)
+            y = y + self.weight_message(weight_features(graph).to(y.dtype)).repeat(runs, 1)
         to_values = self.constraint_message(y).view(-1, d)
         incoming = graph.by_value.edge
         column = (graph.edge_constraint * 2 + labels).index_select(1, incoming)

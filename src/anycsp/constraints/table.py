@@ -220,9 +220,9 @@ class TableBlock(Block):
         return result
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
-        scope = [int(x) for x in self.scope_of(row)]
+        scope = self.scope_of(row).tolist()
         relation = self.relations[self.relation[row]]
-        listed = [[domains[x].external(int(p)) for x, p in zip(scope, t, strict=True)] for t in relation.tuples]
+        listed = [[domains[x].external(p) for x, p in zip(scope, t, strict=True)] for t in relation.tuples.tolist()]
         tuples = {"allowed" if relation.allowed else "forbidden": listed}
         return {"kind": "table", "scope": scope, **tuples, **self._describe_terms(row)}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Mapping
 
@@ -60,7 +59,7 @@ def solve(
         raise ProblemError("a problem without variables")
     chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
     runs = runs or chosen.runs
-    threads = threads or os.cpu_count() or 1
+    threads = threads or torch.get_num_threads()
     torch.set_num_threads(threads)
     check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden)
     graph = compile_graph(problem).to(device)

@@ -1,0 +1,432 @@
+// One search step in three passes over blocks that stay in cache: encode (values → messages), constrain (gather,
+// aggregate, M_C), update (gather, U_V, pool, U_X, GRU, O, sample). Compiled once per instruction set.
+#include "kernels.h"
+
+#include "gather.h"
+#include "gemm.h"
+#include "layers.h"
+#include "simd.h"
+
+namespace {
+
+using anycsp::Phase;
+
+inline void begin(Scratch& s) {
+    if (s.now) s.last = s.now();
+}
+
+inline void finish(Scratch& s, Phase phase) {
+    if (!s.now) return;
+    const double now = s.now();
+    s.seconds[phase] += now - s.last;
+    s.last = now;
+}
+
+inline void clear(float* to, int64_t count, float value = 0.f) {
+    for (int64_t i = 0; i < count; i += kLanes) store(to + i, splat(value));
+}
+
+// ── encode: x = E([h, L_V]), and what constraints gather from x ────────────────────────────────────────────────────
+
+// violated[p]: relative weight of X's constraints that its value p alone would leave violated.
+void violated_weight(const Topology& t, const Run& run, int32_t x, float* violated, float* degree) {
+    const int32_t values = t.value_start[x + 1] - t.value_start[x], base = t.variables + t.value_start[x];
+    *degree = 0;
+    for (int32_t p = 0; p < values; ++p) violated[p] = 0;
+    for (int32_t i = t.exceptional_start[x]; i < t.exceptional_start[x + 1]; ++i) {
+        const float weight = t.constraint_weight[t.exceptional_constraint[i]];
+        const int32_t position = run.exceptions[t.exceptional_slot[i]] - base;
+        if (position >= 0) violated[position] += weight;
+        *degree += weight;
+    }
+    for (int32_t i = t.labelled_start[x]; i < t.labelled_start[x + 1]; ++i) {
+        const float weight = t.constraint_weight[t.labelled_constraint[i]];
+        const uint8_t* label = run.labels + t.labelled_label[i];
+        for (int32_t p = 0; p < values; ++p) violated[p] += label[p] ? 0.f : weight;
+        *degree += weight;
+    }
+}
+
+// What the encoder's first layer adds for L_V and the gain features: its starting values, one row a value.
+void encoder_inputs(const Network& n, const Topology& t, const Run& run, Scratch& s, Block block, float* out) {
+    const int width = n.width;
+    for (int32_t x = block.first; x < block.last; ++x) {
+        const int32_t values = t.value_start[x + 1] - t.value_start[x], now = run.positions[x];
+        float degree = 0;
+        if (n.gain) violated_weight(t, run, x, s.scalar, &degree);
+        for (int32_t p = 0; p < values; ++p, out += width) {
+            const bool chosen = p == now;
+            for (int j = 0; j < width; j += kLanes)
+                store(out + j, load(n.encoder1.bias + j) + (chosen ? load(n.encoder_chosen + j) : Vec{}));
+            if (!n.gain) continue;
+            const float gain = s.scalar[now] - s.scalar[p];  // what moving X alone to p would satisfy more
+            const float clipped = gain > 2.f ? 1.f : gain < -2.f ? -1.f : 0.5f * gain;
+            const float feature[3] = {gain / __builtin_sqrtf(degree + 1.f), clipped, __builtin_log1pf(s.scalar[p])};
+            for (int f = 0; f < 3; ++f)
+                for (int j = 0; j < width; j += kLanes)
+                    store(out + j, load(out + j) + feature[f] * load(n.encoder_gain + f * width + j));
+        }
+    }
+}
+
+// ⊕ of a variable's messages with label 1, for no exception and for each value as the exception; m is [values][2][width].
+template <bool MAX>
+void aggregate_values(const float* m, int32_t values, int width, float* none, float* exceptional) {
+    for (int j = 0; j < width; j += kLanes) {
+        const float *m0 = m + j, *m1 = m + width + j;
+        if constexpr (MAX) {
+            Vec best1 = load(m1), best2 = splat(kLowest);
+            IntVec source{};
+            for (int32_t p = 1; p < values; ++p) {
+                const Vec here = load(m1 + p * 2 * width);
+                best2 = max(best2, min(best1, here));
+                source = here > best1 ? splat(p) : source;
+                best1 = max(best1, here);
+            }
+            store(none + j, best1);
+            for (int32_t p = 0; p < values; ++p)
+                store(exceptional + p * width + j, max(source == splat(p) ? best2 : best1, load(m0 + p * 2 * width)));
+        } else {
+            Vec sum{};
+            for (int32_t p = 0; p < values; ++p) sum += load(m1 + p * 2 * width);
+            store(none + j, sum);
+            for (int32_t p = 0; p < values; ++p)
+                store(exceptional + p * width + j, sum - load(m1 + p * 2 * width) + load(m0 + p * 2 * width));
+        }
+    }
+}
+
+void encode(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+    const int width = n.width;
+    const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
+    float* x = work.x + int64_t(first) * width;
+    begin(s);
+    encoder_inputs(n, t, run, s, block, s.b);
+    finish(s, anycsp::kOther);
+    multiply<Start::accumulate, Finish::relu>(n.encoder1, run.state + int64_t(first) * width, width, rows, s.b, width);
+    multiply(n.encoder2, s.b, width, rows, s.a, width);
+    finish(s, anycsp::kGemm);
+    normalise(n.encoder_norm, s.a, width, rows, width, n.hidden, s.scalar, x, width);
+    finish(s, anycsp::kOther);
+    const bool store_messages = n.form == Form::direct && t.any_labelled;
+    float* m = store_messages ? work.messages + int64_t(first) * 2 * width : s.gates;
+    multiply(n.value_message, x, width, rows, m, 2 * width);
+    finish(s, anycsp::kGemm);
+    normalise(n.value_message_norm, m, 2 * width, rows, 2 * width, 2 * n.hidden, s.scalar, m, 2 * width);
+
+    float* exceptional = work.rows + int64_t(t.variables + first) * width;
+    float* none = work.rows + int64_t(block.first) * width;
+    if (n.form == Form::linear) {
+        // W1 Σ m(v,1) per variable, W1 (m(v,0) − m(v,1)) per value
+        float *total = s.pool, *difference = s.a;
+        for (int32_t x_ = block.first; x_ < block.last; ++x_, total += width) {
+            clear(total, width);
+            for (int32_t v = t.value_start[x_]; v < t.value_start[x_ + 1]; ++v, m += 2 * width, difference += width)
+                for (int j = 0; j < width; j += kLanes) {
+                    store(total + j, load(total + j) + load(m + width + j));
+                    store(difference + j, load(m + j) - load(m + width + j));
+                }
+        }
+        finish(s, anycsp::kOther);
+        float* through = t.any_labelled ? work.messages + int64_t(first) * width : s.b;
+        multiply(n.constraint1, s.pool, width, block.last - block.first, none, width);
+        multiply(n.constraint1, s.a, width, rows, through, width);
+        finish(s, anycsp::kGemm);
+        if (t.any_exceptional)
+            for (int32_t x_ = block.first; x_ < block.last; ++x_, none += width)
+                for (int32_t v = t.value_start[x_]; v < t.value_start[x_ + 1]; ++v)
+                    for (int j = 0; j < width; j += kLanes)
+                        store(exceptional + int64_t(v - first) * width + j,
+                              load(none + j) + load(through + int64_t(v - first) * width + j));
+    } else if (t.any_exceptional) {
+        for (int32_t x_ = block.first; x_ < block.last; ++x_, none += width) {
+            const int64_t offset = t.value_start[x_] - first;
+            const int32_t values = t.value_start[x_ + 1] - t.value_start[x_];
+            auto aggregate = n.aggregation == Aggregation::max ? aggregate_values<true> : aggregate_values<false>;
+            aggregate(m + offset * 2 * width, values, width, none, exceptional + offset * width);
+        }
+    }
+    finish(s, anycsp::kOther);
+}
+
+// ── constrain: y(C) = ⊕ messages, M_C ──────────────────────────────────────────────────────────────────────────────
+
+void constrain(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+    const int width = n.width, rows = block.last - block.first;
+    const bool maximum = n.aggregation == Aggregation::max, linear = n.form == Form::linear;
+    float* y = s.a;
+    begin(s);
+    if (block.exceptional)
+        (maximum ? gather_rows<true> : gather_rows<false>)(t, run, work, width, block, y);
+    else if (linear)
+        gather_corrections(t, run, work, width, block, y);
+    else
+        (maximum ? gather_labelled<true> : gather_labelled<false>)(t, run, work, width, block, y);
+    finish(s, anycsp::kGather);
+
+    // MEAN divides by the edges of the constraint; weights enter the message; in the linear form y has been through
+    // M_C's first matrix already, its bias and ReLU remain.
+    const bool mean = n.aggregation == Aggregation::mean;
+    if (mean || linear || t.weight_features)
+        for (int i = 0; i < rows; ++i) {
+            const int32_t c = block.first + i;
+            const float scale = mean ? 1.f / t.constraint_edges[c] : 1.f;
+            const float* feature = t.weight_features ? t.weight_features + 2 * int64_t(c) : nullptr;
+            for (int j = 0; j < width; j += kLanes) {
+                Vec sum = load(y + i * width + j) * scale;
+                if (feature)
+                    sum += feature[0] * load(n.constraint_weight + j) + feature[1] * load(n.constraint_weight + width + j);
+                if (linear) sum = positive(sum + load(n.constraint1_bias + j));
+                store(y + i * width + j, sum);
+            }
+        }
+    finish(s, anycsp::kOther);
+
+    if (linear) {
+        float* out = work.constraints + int64_t(block.first) * width;
+        multiply(n.spread, y, width, rows, s.b, width);
+        finish(s, anycsp::kGemm);
+        squares(s.b, width, rows, width, s.scalar);
+        inverse_deviation(s.scalar, rows, 2 * n.hidden);
+        for (int i = 0; i < rows; ++i)
+            for (int j = 0; j < width; j += kLanes) store(out + i * width + j, load(y + i * width + j) * s.scalar[i]);
+    } else {
+        float* out = work.constraints + int64_t(block.first) * 2 * width;
+        multiply<Start::bias, Finish::relu>(n.constraint1, y, width, rows, s.b, width);
+        multiply(n.constraint2, s.b, width, rows, out, 2 * width);
+        finish(s, anycsp::kGemm);
+        normalise(n.constraint_norm, out, 2 * width, rows, 2 * width, 2 * n.hidden, s.scalar, out, 2 * width);
+    }
+    finish(s, anycsp::kOther);
+}
+
+// ── update: y(v) = ⊕ messages, U_V, U_X, GRU, O, sample ────────────────────────────────────────────────────────────
+
+inline float slots_of(const Topology& t, int32_t x) {
+    return static_cast<float>(t.exceptional_start[x + 1] - t.exceptional_start[x] + t.labelled_start[x + 1] -
+                              t.labelled_start[x]);
+}
+
+// U_V's first layer of x + y(v), direct form, into s.b.
+void receive_direct(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+    const int width = n.width;
+    const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
+    const bool maximum = n.aggregation == Aggregation::max;
+    clear(s.a, int64_t(rows) * width, maximum ? kLowest : 0.f);
+    clear(s.best, int64_t(block.last - block.first) * 3 * width, maximum ? kLowest : 0.f);
+    finish(s, anycsp::kOther);
+    for (int32_t x = block.first; x < block.last; ++x) {
+        float* own = s.a + int64_t(t.value_start[x] - first) * width;
+        float* best = s.best + int64_t(x - block.first) * 3 * width;
+        read_exceptions(t, run, x, s);
+        if (t.exceptional_start[x] < t.exceptional_start[x + 1])
+            (maximum ? max_exceptional : sum_exceptional)(t, work, width, x, s, own, best);
+        if (t.labelled_start[x] < t.labelled_start[x + 1])
+            (maximum ? add_labelled<true> : add_labelled<false>)(t, run, work, width, x, own);
+    }
+    finish(s, anycsp::kGather);
+    for (int32_t x = block.first; x < block.last; ++x) {
+        const float* best = s.best + int64_t(x - block.first) * 3 * width;
+        const float slots = slots_of(t, x);
+        const float scale = n.aggregation == Aggregation::mean && slots > 0 ? 1.f / slots : 1.f;
+        for (int32_t v = t.value_start[x]; v < t.value_start[x + 1]; ++v) {
+            float* row = s.a + int64_t(v - first) * width;
+            const float* encoded = work.x + int64_t(v) * width;
+            const IntVec position = splat(v - t.value_start[x]);
+            for (int j = 0; j < width; j += kLanes) {
+                Vec y = load(row + j);
+                if (maximum) {
+                    Vec source = load(best + 2 * width + j);
+                    const Vec others = reinterpret_cast<IntVec&>(source) == position ? load(best + width + j) : load(best + j);
+                    y = slots > 0 ? max(y, others) : Vec{};
+                } else {
+                    y = (y + load(best + j)) * scale;
+                }
+                store(row + j, load(encoded + j) + y);
+            }
+        }
+    }
+    finish(s, anycsp::kOther);
+    multiply<Start::bias, Finish::relu>(n.value1, s.a, width, rows, s.b, width);
+    finish(s, anycsp::kGemm);
+}
+
+// The same in linear form: value1 reads [x, exceptional sum] and starts from the variable's total.
+void receive_linear(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+    const int width = n.width;
+    const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
+    float* count = s.scalar;
+    for (int32_t i = 0; i < rows; ++i) {
+        const float* encoded = work.x + int64_t(first + i) * width;
+        for (int j = 0; j < width; j += kLanes) {
+            store(s.a + int64_t(i) * 2 * width + j, load(encoded + j));
+            store(s.a + int64_t(i) * 2 * width + width + j, Vec{});
+        }
+        count[i] = 0;
+    }
+    clear(s.pool, int64_t(block.last - block.first) * width);
+    finish(s, anycsp::kOther);
+    for (int32_t x = block.first; x < block.last; ++x) {
+        const int64_t row = t.value_start[x] - first;
+        float *own = s.a + row * 2 * width + width, *total = s.pool + int64_t(x - block.first) * width;
+        read_exceptions(t, run, x, s);
+        if (t.exceptional_start[x] < t.exceptional_start[x + 1])
+            linear_exceptional(t, work, width, x, s, own, 2 * width, count + row, total);
+        if (t.labelled_start[x] < t.labelled_start[x + 1])
+            linear_labelled(t, run, work, width, x, own, 2 * width, count + row, total);
+    }
+    finish(s, anycsp::kGather);
+    if (n.aggregation == Aggregation::mean)
+        for (int32_t x = block.first; x < block.last; ++x) {
+            const float slots = slots_of(t, x), scale = slots > 0 ? 1.f / slots : 0.f;
+            float* total = s.pool + int64_t(x - block.first) * width;
+            for (int j = 0; j < width; j += kLanes) store(total + j, load(total + j) * scale);
+            for (int32_t i = t.value_start[x] - first; i < t.value_start[x + 1] - first; ++i) {
+                count[i] *= scale;
+                for (int j = 0; j < width; j += kLanes) {
+                    float* own = s.a + int64_t(i) * 2 * width + width + j;
+                    store(own, load(own) * scale);
+                }
+            }
+        }
+    finish(s, anycsp::kOther);
+    multiply(n.total, s.pool, width, block.last - block.first, s.pool2, width);
+    finish(s, anycsp::kGemm);
+    for (int32_t x = block.first; x < block.last; ++x) {
+        const float slots = slots_of(t, x);
+        const float ones = n.aggregation == Aggregation::mean ? (slots > 0 ? 1.f : 0.f) : slots;
+        const float* total = s.pool2 + int64_t(x - block.first) * width;
+        for (int32_t i = t.value_start[x] - first; i < t.value_start[x + 1] - first; ++i)
+            for (int j = 0; j < width; j += kLanes)
+                store(s.b + int64_t(i) * width + j,
+                      load(total + j) + ones * load(n.label1 + j) + count[i] * load(n.exception + j));
+    }
+    finish(s, anycsp::kOther);
+    multiply<Start::accumulate, Finish::relu>(n.value1, s.a, 2 * width, rows, s.b, width);
+    finish(s, anycsp::kGemm);
+}
+
+// ⊕ of z over the values of each variable; z in rows of 2·width.
+void pool(const Network& n, const Topology& t, Block block, const float* z, float* out) {
+    const int width = n.width;
+    for (int32_t x = block.first; x < block.last; ++x, out += width) {
+        const int32_t values = t.value_start[x + 1] - t.value_start[x];
+        const float scale = n.aggregation == Aggregation::mean ? 1.f / static_cast<float>(values) : 1.f;
+        for (int j = 0; j < width; j += kLanes) {
+            Vec sum = load(z + j);
+            for (int32_t p = 1; p < values; ++p) {
+                const Vec next = load(z + int64_t(p) * 2 * width + j);
+                sum = n.aggregation == Aggregation::max ? max(sum, next) : sum + next;
+            }
+            store(out + j, sum * scale);
+        }
+        z += int64_t(values) * 2 * width;
+    }
+}
+
+void sample(const Topology& t, const Run& run, Scratch& s, Block block) {
+    const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
+    const float inverse = 1.f / run.temperature;
+    for (int32_t x = block.first; x < block.last; ++x) {
+        const float* logits = run.logits + t.value_start[x];
+        float* weight = s.scalar + (t.value_start[x] - first);
+        const int32_t values = t.value_start[x + 1] - t.value_start[x];
+        float highest = logits[0];
+        for (int32_t p = 1; p < values; ++p) highest = logits[p] > highest ? logits[p] : highest;
+        for (int32_t p = 0; p < values; ++p) weight[p] = (logits[p] - highest) * inverse;
+    }
+    for (int32_t i = 0; i < rows; i += kLanes) store(s.scalar + i, exp(load(s.scalar + i)));
+    for (int32_t x = block.first; x < block.last; ++x)
+        run.positions[x] = draw(s.scalar + (t.value_start[x] - first), t.value_start[x + 1] - t.value_start[x],
+                                uniform(run.key, static_cast<uint64_t>(x)), run.positions[x]);
+}
+
+void update(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+    const int width = n.width;
+    const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
+    const int32_t variables = block.last - block.first;
+    float* h = run.state + int64_t(first) * width;
+    const float* x = work.x + int64_t(first) * width;
+    begin(s);
+    (n.form == Form::linear ? receive_linear : receive_direct)(n, t, run, work, s, block);
+    multiply(n.value2, s.b, width, rows, s.a, width);
+    finish(s, anycsp::kGemm);
+    normalise(n.value_norm, s.a, width, rows, width, n.hidden, s.scalar, s.zh, 2 * width);
+    for (int32_t i = 0; i < rows; ++i)
+        for (int j = 0; j < width; j += kLanes) {
+            float* z = s.zh + int64_t(i) * 2 * width + j;
+            store(z, load(z) + load(x + int64_t(i) * width + j));
+            store(z + width, load(h + int64_t(i) * width + j));
+        }
+    pool(n, t, block, s.zh, s.pool);
+    finish(s, anycsp::kOther);
+    multiply<Start::bias, Finish::relu>(n.variable1, s.pool, width, variables, s.pool2, width);
+    multiply(n.variable2, s.pool2, width, variables, s.pool, width);
+    finish(s, anycsp::kGemm);
+    normalise(n.variable_norm, s.pool, width, variables, width, n.hidden, s.scalar, s.pool, width);
+    float* z = s.zh;
+    for (int32_t x_ = block.first; x_ < block.last; ++x_)
+        for (int32_t v = t.value_start[x_]; v < t.value_start[x_ + 1]; ++v, z += 2 * width)
+            for (int j = 0; j < width; j += kLanes)
+                store(z + j, load(z + j) + load(s.pool + int64_t(x_ - block.first) * width + j));
+    finish(s, anycsp::kOther);
+
+    multiply(n.gates, s.zh, 2 * width, rows, s.gates, 2 * width);
+    multiply(n.new_input, s.zh, 2 * width, rows, s.a, width);
+    multiply(n.new_hidden, s.zh + width, 2 * width, rows, s.b, width);
+    gru(s.gates, s.a, s.b, rows, width, h);
+    finish(s, anycsp::kGru);
+
+    standardise(h, rows, width, n.hidden, s.a);
+    finish(s, anycsp::kOther);
+    multiply<Start::bias, Finish::relu>(n.output1, s.a, width, rows, s.b, width);
+    finish(s, anycsp::kGemm);
+    dots(s.b, rows, width, n.output2, n.output2_bias, run.logits + first);
+    for (int32_t x_ = block.first; x_ < block.last; ++x_)
+        run.logits[t.value_start[x_] + run.positions[x_]] += n.inertia;
+    finish(s, anycsp::kOther);
+    if (run.sample) sample(t, run, s, block);
+    finish(s, anycsp::kSample);
+}
+
+// Multiply-adds of a loop that touches no memory: the peak that `profile` compares with.
+double peak(int64_t iterations) {
+    Vec acc[12];
+    for (Vec& a : acc) a = splat(1.f);
+    const Vec scale = splat(0.999999f), shift = splat(1e-6f);
+    for (int64_t i = 0; i < iterations; ++i) {
+#pragma GCC unroll 12
+        for (int k = 0; k < 12; ++k) acc[k] = acc[k] * scale + shift;
+    }
+    Vec sum = acc[0];
+    for (int k = 1; k < 12; ++k) sum += acc[k];
+    volatile float sink = horizontal_sum(sum);  // keeps the loop
+    (void)sink;
+    return static_cast<double>(iterations) * 12 * kLanes;
+}
+
+#if defined(__AVX512F__)
+constexpr const char* kName = "avx512";
+#elif defined(__AVX2__)
+constexpr const char* kName = "avx2";
+#elif defined(__aarch64__)
+constexpr const char* kName = "neon";
+#else
+constexpr const char* kName = "baseline";
+#endif
+
+constexpr anycsp::Kernels kTable = {kName, kLanes, kPanel, encode, constrain, update, peak};
+
+}  // namespace
+
+namespace anycsp {
+
+#if defined(__AVX512F__)
+const Kernels& kernels_avx512() { return kTable; }
+#elif defined(__AVX2__)
+const Kernels& kernels_avx2() { return kTable; }
+#else
+const Kernels& kernels_baseline() { return kTable; }
+#endif
+
+}  // namespace anycsp

@@ -1,0 +1,136 @@
+// What the vector kernels see: plain pointers, and a table of functions compiled once per instruction set.
+// No standard library type appears here or in the kernels, so that nothing compiled for a newer processor can be
+// picked by the linker for an older one.
+#pragma once
+
+#include <cstdint>
+
+namespace anycsp {
+
+enum class Aggregation : int32_t { sum, mean, max };
+
+// How constraints and values exchange messages; chosen for a graph in layout.cpp.
+//   direct: M_C is applied at every constraint, both its messages are stored.
+//   linear: SUM and MEAN commute with M_C's linear layers, which therefore move to the value side (docs/speed.md).
+enum class Form : int32_t { direct, linear };
+
+// Weights of one linear layer, padded to whole vectors and packed in panels (gemm.h).
+struct Matrix {
+    const float* packed = nullptr;
+    const float* bias = nullptr;  // [outputs], zeros where the layer has none
+    int32_t inputs = 0, outputs = 0;
+    bool triangular = false;  // input k reaches only outputs ≤ k
+};
+
+struct Norm {
+    const float *scale = nullptr, *shift = nullptr;
+};
+
+// The policy, as weights.py prepares it: matrices in front of a LayerNorm are centred, so its mean is zero.
+struct Network {
+    int32_t hidden = 0, width = 0;  // d, and d padded to whole vectors
+    Aggregation aggregation = Aggregation::max;
+    Form form = Form::direct;
+    bool gain = false;
+    float inertia = 0;
+    const float* initial_state = nullptr;
+
+    Matrix encoder1, encoder2, value_message;
+    Norm encoder_norm, value_message_norm;
+    const float* encoder_chosen = nullptr;  // the column of L_V
+    const float* encoder_gain = nullptr;    // [3][width]
+
+    Matrix constraint1, constraint2;  // linear: constraint1 without its bias, on the value side
+    const float* constraint1_bias = nullptr;
+    Norm constraint_norm;
+    const float* constraint_weight = nullptr;  // [2][width]: weight_message, through constraint1 in the linear form
+    Matrix spread;                             // linear: R with ‖R a‖² = 2d·variance of M_C's second layer
+
+    Matrix value1, value2;  // linear: value1 reads [x, exceptional sum]
+    Norm value_norm;
+    Matrix total;                     // linear: the per-variable total through M_C's label-1 half and value1
+    const float* label1 = nullptr;    // linear: value1 of the label-1 shift, once per slot
+    const float* exception = nullptr;  // linear: value1 of the shifts' difference, once per label 0
+
+    Matrix variable1, variable2;
+    Norm variable_norm;
+    Matrix gates, new_input, new_hidden;  // gates reads [z, h]
+    Matrix output1;
+    const float* output2 = nullptr;
+    float output2_bias = 0;
+};
+
+// Fixed topology, from problem.h and layout.h. A slot contributes one row of `Work::rows`: row X where no value of X
+// is labelled 0, row `variables + value` where that value is.
+struct Topology {
+    int32_t variables = 0, values = 0;
+    const int32_t *value_start = nullptr, *scope_start = nullptr, *scope = nullptr;
+    const float* constraint_edges = nullptr;  // [constraints] Σ domain sizes of the scope
+    const float* constraint_weight = nullptr;  // [constraints] relative weight
+    const float* weight_features = nullptr;   // [constraints][2], null where all are zero
+    const int64_t* label_start = nullptr;     // [slots] a slot's first label; −1 in exceptional families
+    // slots by variable: those of exceptional families, and those with stored labels
+    const int32_t *exceptional_start = nullptr, *exceptional_slot = nullptr, *exceptional_constraint = nullptr;
+    const int32_t *labelled_start = nullptr, *labelled_constraint = nullptr;
+    const int64_t* labelled_label = nullptr;
+    bool any_exceptional = false, any_labelled = false;
+};
+
+// One run's persistent arrays.
+struct Run {
+    float* state = nullptr;               // [values][width] h
+    int32_t* positions = nullptr;         // [variables]
+    const int32_t* exceptions = nullptr;  // [slots] the row of `Work::rows` a slot contributes
+    const uint8_t* labels = nullptr;
+    float* logits = nullptr;  // [values]
+    uint64_t key = 0;         // step_key of this run and step
+    float temperature = 1;
+    bool sample = true;  // draw new positions (global sampling), or leave that to the caller
+};
+
+// Arrays of one step of one run; a thread reuses them for the runs it works through.
+struct Work {
+    float* x = nullptr;            // [values][width]
+    float* rows = nullptr;         // [variables + values][width] a variable's values aggregated, by exception
+    float* messages = nullptr;     // direct: [values][2][width] m(v,0), m(v,1); linear: [values][width] W1(m0 − m1)
+    float* constraints = nullptr;  // direct: [constraints][2][width]; linear: [constraints][width] a/σ
+};
+
+enum Phase : int32_t { kGather, kGemm, kGru, kSample, kRelabel, kOther, kPhases };
+
+// One thread's buffers and clock.
+struct Scratch {
+    float *a = nullptr, *b = nullptr, *zh = nullptr, *gates = nullptr;  // [rows][2·width]
+    float *pool = nullptr, *pool2 = nullptr;                            // [rows][width]
+    float* best = nullptr;                                              // [rows][3·width]
+    float *scalar = nullptr, *scalar2 = nullptr;                        // [rows]
+    int32_t* exception = nullptr;                                       // [largest degree]
+    double (*now)() = nullptr;                                          // null unless profiling
+    double last = 0, seconds[kPhases] = {};
+};
+
+// A range of variables, or of constraints of one form.
+struct Block {
+    int32_t first, last;
+    bool exceptional;
+};
+
+struct Kernels {
+    const char* name;
+    int32_t lanes, panel;
+    void (*encode)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
+    void (*constrain)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
+    void (*update)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
+    double (*peak)(int64_t iterations);  // multiply-adds done by a register-only loop
+};
+
+const Kernels& kernels_baseline();
+#if defined(ANYCSP_X86_LEVELS)
+const Kernels& kernels_avx2();
+const Kernels& kernels_avx512();
+#endif
+
+// The best level this processor has; ANYCSP_LEVEL=baseline|avx2|avx512 in the environment lowers it.
+const Kernels& kernels();
+
+}  // namespace anycsp

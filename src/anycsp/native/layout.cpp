@@ -1,0 +1,136 @@
+#include "layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace anycsp {
+namespace {
+
+constexpr int32_t kChunk = 4096;  // constraints relabelled at a time
+
+// Rows of a block: enough to reuse the weights fetched into the first-level cache, few enough that a block's
+// activations (about ten rows of d floats each) stay in the second.
+int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 48 : 96; }
+
+// Products of d×d per step, in units of d² multiply-adds. The linear form trades M_C's three products per
+// constraint for half a product (a triangular one), against two more per value and two per variable.
+Form choose_form(const Problem& p, Aggregation aggregation, const std::string& wanted) {
+    if (wanted != "auto" && wanted != "direct" && wanted != "linear") throw std::invalid_argument("unknown form " + wanted);
+    if (aggregation == Aggregation::max) {
+        if (wanted == "linear") throw std::invalid_argument("MAX has no linear form");
+        return Form::direct;
+    }
+    if (wanted != "auto") return wanted == "linear" ? Form::linear : Form::direct;
+    double saved = 2.5 * p.constraints, added = 2.0 * p.values() + 2.0 * p.variables;
+    return saved > added ? Form::linear : Form::direct;
+}
+
+std::vector<float> relative_weights(const Problem& p) {
+    std::vector<double> total(p.instances, 0), count(p.instances, 0);
+    for (int32_t c = 0; c < p.constraints; ++c) {
+        total[p.constraint_instance[c]] += p.weight[c];
+        count[p.constraint_instance[c]] += 1;
+    }
+    std::vector<float> result(p.constraints);
+    for (int32_t c = 0; c < p.constraints; ++c) {
+        int32_t i = p.constraint_instance[c];
+        result[c] = static_cast<float>(p.weight[c] / (total[i] / count[i]));
+    }
+    return result;
+}
+
+}  // namespace
+
+Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool weighted, const char* wanted)
+    : form(choose_form(p, aggregation, wanted)), relative_weight(relative_weights(p)) {
+    constraint_edges.resize(p.constraints);
+    for (int32_t c = 0; c < p.constraints; ++c)
+        constraint_edges[c] =
+            static_cast<float>(p.edge_start[p.scope_start[c + 1]] - p.edge_start[p.scope_start[c]]);
+    if (weighted) {
+        weight_features.resize(2 * size_t(p.constraints));
+        bool any = false;
+        for (int32_t c = 0; c < p.constraints; ++c) {
+            weight_features[2 * c] = std::log(relative_weight[c]);
+            weight_features[2 * c + 1] = p.hard[c] ? 1.f : 0.f;
+            any = any || weight_features[2 * c] != 0 || p.hard[c];
+        }
+        if (!any) weight_features.clear();
+    }
+
+    // Labels are stored for families that are not exceptional, one family after another.
+    bool any_labelled = false, any_exceptional = false;
+    for (const Family& f : p.families) (f.exceptional() ? any_exceptional : any_labelled) = true;
+    if (any_labelled) label_start.assign(p.slots(), -1);
+    for (const Family& f : p.families) {
+        if (f.exceptional()) continue;
+        for (int32_t s = p.scope_start[f.first_constraint]; s < p.scope_start[f.last_constraint]; ++s) {
+            label_start[s] = labels;
+            labels += p.domain_size(p.scope[s]);
+        }
+    }
+
+    exceptional_start.assign(1, 0);
+    labelled_start.assign(1, 0);
+    for (int32_t x = 0; x < p.variables; ++x) {
+        for (int32_t i = p.variable_slot_start[x]; i < p.variable_slot_start[x + 1]; ++i) {
+            int32_t slot = p.variable_slot[i], constraint = p.slot_constraint[slot];
+            if (p.families[p.family_of[constraint]].exceptional()) {
+                exceptional_slot.push_back(slot);
+                exceptional_constraint.push_back(constraint);
+            } else {
+                labelled_label.push_back(label_start[slot]);
+                labelled_constraint.push_back(constraint);
+            }
+        }
+        largest_degree = std::max(largest_degree, int32_t(exceptional_slot.size()) - exceptional_start.back());
+        exceptional_start.push_back(static_cast<int32_t>(exceptional_slot.size()));
+        labelled_start.push_back(static_cast<int32_t>(labelled_constraint.size()));
+    }
+
+    // Blocks of variables hold whole domains; a domain larger than a block is a block of its own.
+    const int32_t rows = block_rows(hidden);
+    largest_block = rows;
+    for (int32_t x = 0; x < p.variables;) {
+        int32_t last = x + 1;
+        while (last < p.variables && p.value_start[last + 1] - p.value_start[x] <= rows) ++last;
+        variable_blocks.push_back({x, last, false});
+        largest_block = std::max(largest_block, p.value_start[last] - p.value_start[x]);
+        x = last;
+    }
+    for (size_t i = 0; i < p.families.size(); ++i) {
+        const Family& f = p.families[i];
+        for (int32_t c = f.first_constraint; c < f.last_constraint; c += rows)
+            constraint_blocks.push_back({c, std::min(c + rows, f.last_constraint), f.exceptional()});
+        for (int32_t c = f.first_constraint; c < f.last_constraint;) {
+            int32_t last = c + 1;
+            while (last < f.last_constraint && last - c < kChunk &&
+                   p.constraint_instance[last] == p.constraint_instance[c])
+                ++last;
+            chunks.push_back({static_cast<int32_t>(i), c, last, p.constraint_instance[c]});
+            c = last;
+        }
+    }
+
+    topology.variables = p.variables;
+    topology.values = p.values();
+    topology.value_start = p.value_start.data();
+    topology.scope_start = p.scope_start.data();
+    topology.scope = p.scope.data();
+    topology.constraint_edges = constraint_edges.data();
+    topology.constraint_weight = relative_weight.data();
+    topology.weight_features = weight_features.empty() ? nullptr : weight_features.data();
+    topology.label_start = label_start.data();
+    topology.exceptional_start = exceptional_start.data();
+    topology.exceptional_slot = exceptional_slot.data();
+    topology.exceptional_constraint = exceptional_constraint.data();
+    topology.labelled_start = labelled_start.data();
+    topology.labelled_constraint = labelled_constraint.data();
+    topology.labelled_label = labelled_label.data();
+    topology.any_exceptional = any_exceptional;
+    topology.any_labelled = any_labelled;
+}
+
+}  // namespace anycsp

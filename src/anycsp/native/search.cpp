@@ -1,0 +1,288 @@
+#include "search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "randomness.h"
+
+namespace anycsp {
+namespace {
+
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Which thread does what never changes a result, only its cost: runs are independent of one another, blocks of a run
+// need a barrier after each pass. Whole runs it is, unless threads would idle.
+bool share_runs(int32_t runs, int32_t threads) {
+    return threads > 1 && runs >= threads && (runs % threads == 0 || runs >= 4 * threads);
+}
+
+}  // namespace
+
+Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout_,
+               std::unique_ptr<PackedNetwork> network_, std::vector<double> constant, SearchOptions options_)
+    : problem(std::move(problem_)),
+      layout(std::move(layout_)),
+      network(std::move(network_)),
+      options(options_),
+      team_(options_.threads),
+      over_runs_(share_runs(options_.runs, options_.threads)),
+      constant_(std::move(constant)) {
+    const Problem& p = *problem;
+    const size_t runs = options.runs, width = network->view().width, values = p.values(), variables = p.variables;
+    const bool linear = layout->form == Form::linear;
+    const Topology& t = layout->topology;
+    if (constant_.size() != size_t(p.instances) * 3) throw std::invalid_argument("constant: not [instances, 3]");
+
+    state = Buffer<float>(runs * values * width);
+    logits = Buffer<float>(runs * values);
+    positions = Buffer<int32_t>(runs * variables);
+    best_positions = Buffer<int32_t>(runs * variables);
+    exceptions = Buffer<int32_t>(t.any_exceptional ? runs * p.slots() : 0);
+    labels = Buffer<uint8_t>(runs * layout->labels);
+    current.resize(runs * p.instances);
+    best.resize(runs * p.instances);
+    partial_.resize(runs * layout->chunks.size());
+
+    workspaces_.resize(over_runs_ ? options.threads : 1);
+    for (Workspace& w : workspaces_) {
+        w.x = Buffer<float>(values * width);
+        w.rows = Buffer<float>(linear || t.any_exceptional ? (variables + values) * width : 0);
+        w.messages = Buffer<float>(t.any_labelled ? values * width * (linear ? 1 : 2) : 0);
+        w.constraints = Buffer<float>(size_t(p.constraints) * width * (linear ? 1 : 2));
+        w.view = {w.x.data(), w.rows.data(), w.messages.data(), w.constraints.data()};
+    }
+
+    const size_t rows = layout->largest_block, padded = (rows + 63) / 64 * 64;
+    const size_t per_thread = rows * width * (4 * 2 + 2 + 3) + 2 * padded, degree = layout->largest_degree;
+    scratch_memory_ = Buffer<float>(per_thread * options.threads);
+    scratch_exceptions_ = Buffer<int32_t>(degree * options.threads);
+    scratch_.resize(options.threads);
+    for (int i = 0; i < options.threads; ++i) {
+        float* memory = scratch_memory_.data() + i * per_thread;
+        auto take = [&](size_t count) {
+            float* taken = memory;
+            memory += count;
+            return taken;
+        };
+        Scratch& s = scratch_[i];
+        for (float** buffer : {&s.a, &s.b, &s.zh, &s.gates}) *buffer = take(rows * 2 * width);
+        for (float** buffer : {&s.pool, &s.pool2}) *buffer = take(rows * width);
+        s.best = take(rows * 3 * width);
+        s.scalar = take(padded);
+        s.scalar2 = take(padded);
+        s.exception = scratch_exceptions_.data() + i * degree;
+    }
+
+    hard_factor_.assign(p.instances, 1);
+    for (int32_t c = 0; c < p.constraints; ++c)
+        if (!p.hard[c]) hard_factor_[p.constraint_instance[c]] += p.weight[c];
+    instance_start_.assign(p.instances + 1, p.variables);
+    for (int32_t x = p.variables - 1; x >= 0; --x) {
+        if (x + 1 < p.variables && p.variable_instance[x] > p.variable_instance[x + 1])
+            throw std::invalid_argument("variables of an instance do not follow one another");
+        instance_start_[p.variable_instance[x]] = x;
+    }
+    for (int32_t i = p.instances - 1; i >= 0; --i)
+        instance_start_[i] = std::min(instance_start_[i], instance_start_[i + 1]);
+}
+
+size_t Search::bytes() const {
+    size_t total = state.bytes() + logits.bytes() + positions.bytes() + best_positions.bytes() + exceptions.bytes() +
+                   labels.bytes() + scratch_memory_.bytes();
+    for (const Workspace& w : workspaces_)
+        total += w.x.bytes() + w.rows.bytes() + w.messages.bytes() + w.constraints.bytes();
+    return total;
+}
+
+double Search::multiply_adds() const {
+    const double values = problem->values(), variables = problem->variables, constraints = problem->constraints;
+    const bool linear = layout->form == Form::linear;
+    const double per_value = 2 + 2 + (linear ? 1 + 3 : 2) + 6 + 1;  // E, M_V, (W1), U_V, GRU, O
+    const double per_variable = 2 + (linear ? 2 : 0), per_constraint = linear ? 0.5 : 3;
+    const double d = network->view().hidden;
+    return options.runs * d * d * (per_value * values + per_variable * variables + per_constraint * constraints);
+}
+
+Run Search::run_view(int32_t run, uint64_t key) {
+    const size_t values = problem->values(), variables = problem->variables;
+    Run view;
+    view.state = state.data() + run * values * network->view().width;
+    view.positions = positions.data() + run * variables;
+    view.exceptions = exceptions.data() ? exceptions.data() + run * size_t(problem->slots()) : nullptr;
+    view.labels = labels.data() ? labels.data() + run * size_t(layout->labels) : nullptr;
+    view.logits = logits.data() + run * values;
+    view.key = key;
+    view.temperature = options.temperature;
+    view.sample = !options.local;
+    return view;
+}
+
+template <class Each>
+void Search::relabel_run(int32_t run, Each&& each) {
+    const auto& chunks = layout->chunks;
+    Labels view{positions.data() + run * size_t(problem->variables),
+                exceptions.data() ? exceptions.data() + run * size_t(problem->slots()) : nullptr,
+                labels.data() ? labels.data() + run * size_t(layout->labels) : nullptr};
+    each(static_cast<int64_t>(chunks.size()), [&](int64_t i, int thread) {
+        Scratch& s = scratch_[thread];
+        const double begin = s.now ? s.now() : 0;
+        partial_[run * chunks.size() + i] = relabel(*problem, *layout, chunks[i], view);
+        if (s.now) s.seconds[kRelabel] += s.now() - begin;
+    });
+    Violation* total = current.data() + size_t(run) * problem->instances;
+    for (int32_t i = 0; i < problem->instances; ++i) {
+        const double* constant = constant_.data() + 3 * i;
+        total[i] = {static_cast<int64_t>(constant[0]), static_cast<int64_t>(constant[2]), constant[1], 0};
+    }
+    for (size_t i = 0; i < chunks.size(); ++i) total[chunks[i].instance].add(partial_[run * chunks.size() + i]);
+}
+
+template <class Each>
+void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
+    const Kernels& k = kernels();
+    const Network& n = network->view();
+    const Topology& t = layout->topology;
+    const Run view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
+    const Work& work = workspace.view;
+    const auto &variables = layout->variable_blocks, &constraints = layout->constraint_blocks;
+    each(int64_t(variables.size()),
+         [&](int64_t i, int thread) { k.encode(n, t, view, work, scratch_[thread], variables[i]); });
+    each(int64_t(constraints.size()),
+         [&](int64_t i, int thread) { k.constrain(n, t, view, work, scratch_[thread], constraints[i]); });
+    each(int64_t(variables.size()),
+         [&](int64_t i, int thread) { k.update(n, t, view, work, scratch_[thread], variables[i]); });
+    if (options.local) sample_local(run);
+    if (!external) relabel_run(run, each);
+}
+
+void Search::relabel_all() {
+    if (external) external(*this);
+    for (int32_t run = 0; run < options.runs; ++run)
+        relabel_run(run, [&](int64_t count, const auto& body) { team_.each(count, body); });
+}
+
+// Softmax over all values of an instance but the chosen ones; the draw's counter is the instance's first variable.
+void Search::sample_local(int32_t run) {
+    const Problem& p = *problem;
+    const Run view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
+    for (int32_t instance = 0; instance < p.instances; ++instance) {
+        const int32_t first = instance_start_[instance], last = instance_start_[instance + 1];
+        auto for_moves = [&](const auto& body) {
+            for (int32_t x = first; x < last; ++x)
+                for (int32_t v = p.value_start[x]; v < p.value_start[x + 1]; ++v)
+                    if (v - p.value_start[x] != view.positions[x]) body(x, v);
+        };
+        float highest = -INFINITY;
+        for_moves([&](int32_t, int32_t v) { highest = std::max(highest, view.logits[v]); });
+        auto weight = [&](int32_t v) { return std::exp((view.logits[v] - highest) / options.temperature); };
+        double total = 0;
+        for_moves([&](int32_t, int32_t v) { total += weight(v); });
+        const double threshold = static_cast<double>(uniform(view.key, first)) * total;
+        double cumulative = 0;
+        int32_t moved = -1, position = 0;
+        for_moves([&](int32_t x, int32_t v) {
+            cumulative += weight(v);
+            if (moved < 0 && cumulative > threshold) {
+                moved = x;
+                position = v - p.value_start[x];
+            }
+        });
+        if (moved >= 0) view.positions[moved] = position;
+    }
+}
+
+double Search::score(int32_t instance, const Violation& v) const {
+    return v.hard_weight * hard_factor_[instance] + (v.weight - v.hard_weight);
+}
+
+void Search::note_improvements(double seconds) {
+    const Problem& p = *problem;
+    for (int32_t run = 0; run < options.runs; ++run)
+        for (int32_t i = 0; i < p.instances; ++i) {
+            const Violation& v = current[size_t(run) * p.instances + i];
+            Best& b = best[size_t(run) * p.instances + i];
+            const double value = score(i, v);
+            if (!(value < b.score)) continue;
+            b = {value, v.weight, seconds, v.count, v.hard, step};
+            const size_t offset = size_t(run) * p.variables;
+            std::copy(positions.data() + offset + instance_start_[i], positions.data() + offset + instance_start_[i + 1],
+                      best_positions.data() + offset + instance_start_[i]);
+            trace.push_back({step, v.count, v.hard, seconds, v.weight, run, i});
+        }
+}
+
+bool Search::solved() const {
+    if (problem->instances != 1) return false;
+    return std::any_of(current.begin(), current.end(), [](const Violation& v) { return v.count == 0; });
+}
+
+void Search::start(const int32_t* given) {
+    const Problem& p = *problem;
+    const size_t variables = p.variables, width = network->view().width;
+    for (int32_t run = 0; run < options.runs; ++run) {
+        int32_t* to = positions.data() + run * variables;
+        const uint64_t key = step_key(options.seed, options.first_run + run, 0);
+        for (int32_t x = 0; x < p.variables; ++x)
+            to[x] = given ? given[run * variables + x]
+                          : static_cast<int32_t>(uniform(key, x) * static_cast<float>(p.domain_size(x)));
+        float* h = state.data() + run * size_t(p.values()) * width;
+        for (int32_t v = 0; v < p.values(); ++v)
+            std::copy_n(network->view().initial_state, width, h + size_t(v) * width);
+    }
+    step = 0;
+    elapsed = 0;
+    trace.clear();
+    for (Best& b : best) b.score = INFINITY;
+    relabel_all();
+    note_improvements(0);
+}
+
+void Search::set_positions(const int32_t* given) {
+    std::copy_n(given, positions.size(), positions.data());
+    relabel_all();
+}
+
+void Search::set_profile(bool on) {
+    for (Scratch& s : scratch_) {
+        s.now = on ? now : nullptr;
+        std::fill_n(s.seconds, int(kPhases), 0.0);
+    }
+    step_seconds = 0;
+}
+
+std::vector<double> Search::phase_seconds() const {
+    std::vector<double> total(kPhases, 0);
+    for (const Scratch& s : scratch_)
+        for (int phase = 0; phase < kPhases; ++phase) total[phase] += s.seconds[phase];
+    return total;
+}
+
+int64_t Search::advance(int64_t steps, double seconds) {
+    const double begin = now(), elapsed_before = elapsed;
+    int64_t done = 0;
+    while (done < steps && !solved() && now() - begin < seconds) {
+        if (over_runs_) {
+            team_.each(options.runs, [&](int64_t run, int thread) {
+                step_run(static_cast<int32_t>(run), workspaces_[thread], [&](int64_t count, const auto& body) {
+                    for (int64_t i = 0; i < count; ++i) body(i, thread);
+                });
+            });
+        } else {
+            for (int32_t run = 0; run < options.runs; ++run)
+                step_run(run, workspaces_[0], [&](int64_t count, const auto& body) { team_.each(count, body); });
+        }
+        if (external) relabel_all();
+        ++step;
+        ++done;
+        note_improvements(elapsed_before + now() - begin);
+    }
+    elapsed = elapsed_before + now() - begin;
+    step_seconds += now() - begin;
+    return done;
+}
+
+}  // namespace anycsp

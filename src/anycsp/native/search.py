@@ -1,0 +1,198 @@
+"""The native search: R runs of the policy on one graph, stepping in C++ without the interpreter.
+
+Same mathematics as `PolicyNetwork.forward` followed by sampling; docs/speed.md says how it is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from anycsp import native
+from anycsp.graph import ConstraintValueGraph
+from anycsp.native.weights import step_weights
+from anycsp.policy import PolicyNetwork
+
+PHASES = ("gather", "gemm", "gru", "sample", "relabel", "other")
+
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """One entry of the trace: a run found its best assignment of an instance so far."""
+
+    step: int
+    seconds: float
+    run: int
+    instance: int
+    count: int
+    weight: float
+    hard: int
+
+
+@dataclass(frozen=True)
+class Best:
+    """Per run and instance, [runs, instances]; positions are [runs, variables]."""
+
+    score: FloatArray
+    """violated hard weight · (1 + total soft weight) + violated soft weight, the number minimised."""
+    count: IntArray
+    weight: FloatArray
+    hard: IntArray
+    step: IntArray
+    seconds: FloatArray
+    positions: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Where the time of the profiled steps went."""
+
+    seconds: dict[str, float]
+    """By phase, summed over threads; "gru" holds the cell's products and gates, "gemm" all other products."""
+    steps: int
+    gflops: float
+    """Of the matrix products, while they ran."""
+    peak_gflops: float
+    """Of one thread in a loop that touches no memory."""
+
+    @property
+    def share_of_peak(self) -> float:
+        return self.gflops / self.peak_gflops if self.peak_gflops else 0.0
+
+
+class NativeSearch:
+    """`start`, then `advance` as often as wanted; the best of every run and instance is kept."""
+
+    def __init__(
+        self,
+        graph: ConstraintValueGraph,
+        policy: PolicyNetwork,
+        runs: int | range = 1,
+        seed: int = 0,
+        temperature: float = 1.0,
+        threads: int = 1,
+        form: str = "auto",
+    ) -> None:
+        """`runs` may be a range, to compute a part of the runs of a larger search. `form` forces the direct or the
+        linear computation of SUM and MEAN, which differ only in speed."""
+        config = policy.config
+        indices = range(runs) if isinstance(runs, int) else runs
+        module = native.module()
+        problem = native.native_problem(graph)
+        layout = module.Layout(problem, config.aggregation, config.hidden, config.weighted, form)
+        self.form = "linear" if layout.linear else "direct"
+        options = {
+            "first_run": indices.start,
+            "runs": len(indices),
+            "threads": threads,
+            "seed": seed & (2**64 - 1),
+            "temperature": temperature,
+            "local": config.sampling == "local",
+            "hidden": config.hidden,
+            "aggregation": config.aggregation,
+            "gain": config.features == "gain",
+            "inertia": float(policy.inertia.detach()) if policy.inertia is not None else 0.0,
+        }
+        weights = step_weights(policy, layout.linear)
+        constant = np.ascontiguousarray(graph.constant, dtype=np.float64)
+        self._search = module.make_search(problem, layout, weights, options, constant, _external(graph))
+        self._hidden = config.hidden
+        self._profiled_from = 0
+
+    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
+        """Begin at the given domain positions [runs, variables], or at uniformly drawn ones."""
+        given = None if positions is None else np.ascontiguousarray(positions, dtype=np.int32)
+        self._search.start(given)
+
+    def advance(self, max_steps: int, seconds: float = math.inf) -> int:
+        """Step until the limit, the clock, or (with a single instance) a run without violations; steps done."""
+        return int(self._search.advance(max_steps, seconds))
+
+    @property
+    def step(self) -> int:
+        return int(self._search.step)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds spent in `advance` since `start`."""
+        return float(self._search.elapsed)
+
+    @property
+    def best(self) -> Best:
+        return Best(**self._search.best())
+
+    def trace(self, since: int = 0) -> list[Improvement]:
+        """Improvements in the order they were found, from the given index on."""
+        return [Improvement(*entry) for entry in self._search.trace(since)]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of all buffers."""
+        return int(self._search.bytes)
+
+    # ── the current state, for tests and callbacks ───────────────────────────────────────────────
+
+    @property
+    def positions(self) -> npt.NDArray[np.int32]:
+        result: npt.NDArray[np.int32] = self._search.positions()
+        return result
+
+    def set_positions(self, positions: npt.NDArray[np.integer[Any]]) -> None:
+        """Replace the current assignments, keeping the states: for comparing back ends on one sequence."""
+        self._search.set_positions(np.ascontiguousarray(positions, dtype=np.int32))
+
+    def violations(self) -> tuple[IntArray, FloatArray, IntArray]:
+        """Count, weight and hard count of what the current assignments violate, [runs, instances]."""
+        count, weight, hard = self._search.current()
+        return count, weight, hard
+
+    def logits(self) -> npt.NDArray[np.float32]:
+        result: npt.NDArray[np.float32] = self._search.logits()
+        return result
+
+    def state(self) -> npt.NDArray[np.float32]:
+        """h: [runs, values, d]."""
+        result: npt.NDArray[np.float32] = self._search.state()[:, :, : self._hidden]
+        return result
+
+    def labels(self) -> npt.NDArray[np.uint8]:
+        """L_E of the current assignments: [runs, edges]."""
+        result: npt.NDArray[np.uint8] = self._search.labels()
+        return result
+
+    # ── profiling ────────────────────────────────────────────────────────────────────────────────
+
+    def enable_profile(self, on: bool = True) -> None:
+        """Start timing the phases afresh, or stop; timing itself costs one or two percent."""
+        self._search.set_profile(on)
+        self._profiled_from = self.step
+
+    def profile(self) -> Profile:
+        seconds = dict(zip(PHASES, self._search.phase_seconds(), strict=True))
+        steps = self.step - self._profiled_from
+        products = seconds["gemm"] + seconds["gru"]
+        operations = 2.0 * self._search.multiply_adds * steps
+        gflops = operations / products * 1e-9 if products > 0 else 0.0
+        return Profile(seconds, steps, gflops, float(native.module().measured_peak()))
+
+
+def _external(graph: ConstraintValueGraph) -> Callable[[npt.NDArray[np.int32]], npt.NDArray[np.uint8]] | None:
+    """The labels of families that live in Python, all of them side by side; None where there are none."""
+    labellings = [l for l in graph.labellings if l.native_kind == "external"]
+    if not labellings:
+        return None
+
+    def labels(positions: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
+        given = torch.from_numpy(positions).to(torch.int64)
+        return np.ascontiguousarray(torch.cat([l.labels(given) for l in labellings], dim=1).numpy())
+
+    return labels
