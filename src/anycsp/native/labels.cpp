@@ -11,24 +11,23 @@ namespace {
 
 // Sums the violated constraints of a chunk; `violated(c)` says which.
 template <class Violated>
-Violation sum_violated(const Problem& p, const Chunk& chunk, Violated violated) {
+Violation sum_violated(const Problem& p, const Layout& layout, const Chunk& chunk, Violated violated) {
     Violation sum;
     for (int32_t c = chunk.first; c < chunk.last; ++c) {
         if (!violated(c)) continue;
-        ++sum.count;
+        ++sum.violated;
+        sum.hard += p.hard[c];
         sum.weight += p.weight[c];
-        if (p.hard[c]) {
-            ++sum.hard;
-            sum.hard_weight += p.weight[c];
-        }
+        sum.score += layout.score[c];
     }
     return sum;
 }
 
 // A slot is the exception at its forbidden value iff all the others are at theirs.
-Violation relabel_clauses(const Problem& p, const Family& f, const Chunk& chunk, const Labels& run) {
+Violation relabel_clauses(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk,
+                          const Labels& run) {
     const int32_t first_slot = p.scope_start[f.first_constraint];
-    return sum_violated(p, chunk, [&](int32_t c) {
+    return sum_violated(p, layout, chunk, [&](int32_t c) {
         const int32_t begin = p.scope_start[c], end = p.scope_start[c + 1];
         int32_t satisfying = 0, critical = begin;
         for (int32_t s = begin; s < end; ++s) {
@@ -48,9 +47,10 @@ Violation relabel_clauses(const Problem& p, const Family& f, const Chunk& chunk,
     });
 }
 
-Violation relabel_matchings(const Problem& p, const Family& f, const Chunk& chunk, const Labels& run) {
+Violation relabel_matchings(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk,
+                            const Labels& run) {
     const int32_t first_slot = p.scope_start[f.first_constraint];
-    return sum_violated(p, chunk, [&](int32_t c) {
+    return sum_violated(p, layout, chunk, [&](int32_t c) {
         const int32_t s = p.scope_start[c], x = p.scope[s], y = p.scope[s + 1];
         const int32_t at_x = run.positions[x], at_y = run.positions[y];
         const int32_t of_x = f.conflict[f.offset[s - first_slot] + at_y];
@@ -64,7 +64,7 @@ Violation relabel_matchings(const Problem& p, const Family& f, const Chunk& chun
 // The families below write one label per edge; a constraint is violated iff its first variable's own label is 0.
 template <class Write>
 Violation relabel_edges(const Problem& p, const Layout& layout, const Chunk& chunk, const Labels& run, Write write) {
-    return sum_violated(p, chunk, [&](int32_t c) {
+    return sum_violated(p, layout, chunk, [&](int32_t c) {
         write(c);
         const int32_t s = p.scope_start[c];
         return run.labels[layout.label_start[s] + run.positions[p.scope[s]]] == 0;
@@ -198,8 +198,8 @@ Violation relabel_all_different(const Problem& p, const Family& f, const Layout&
 Violation relabel(const Problem& p, const Layout& layout, const Chunk& chunk, const Labels& run) {
     const Family& f = p.families[chunk.family];
     switch (f.kind) {
-        case Kind::clause: return relabel_clauses(p, f, chunk, run);
-        case Kind::matching: return relabel_matchings(p, f, chunk, run);
+        case Kind::clause: return relabel_clauses(p, f, layout, chunk, run);
+        case Kind::matching: return relabel_matchings(p, f, layout, chunk, run);
         case Kind::dense: return relabel_dense(p, f, layout, chunk, run);
         case Kind::tuples: return relabel_tuples(p, f, layout, chunk, run);
         case Kind::linear: return relabel_linear(p, f, layout, chunk, run);

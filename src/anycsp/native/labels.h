@@ -9,14 +9,15 @@
 namespace anycsp {
 
 struct Violation {
-    int64_t count = 0, hard = 0;
-    double weight = 0, hard_weight = 0;
+    int64_t violated = 0, hard = 0;
+    double weight = 0;
+    double score = 0;  // what a search minimises: weight, any hard constraint before all the soft ones together
 
     void add(const Violation& other) {
-        count += other.count;
+        violated += other.violated;
         hard += other.hard;
         weight += other.weight;
-        hard_weight += other.hard_weight;
+        score += other.score;
     }
 };
 

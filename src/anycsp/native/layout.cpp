@@ -41,10 +41,21 @@ std::vector<float> relative_weights(const Problem& p) {
     return result;
 }
 
+// Weight, and for a hard constraint that times (1 + the instance's total soft weight).
+std::vector<double> scores(const Problem& p) {
+    std::vector<double> priority(p.instances, 1);
+    for (int32_t c = 0; c < p.constraints; ++c)
+        if (!p.hard[c]) priority[p.constraint_instance[c]] += p.weight[c];
+    std::vector<double> result(p.weight);
+    for (int32_t c = 0; c < p.constraints; ++c)
+        if (p.hard[c]) result[c] *= priority[p.constraint_instance[c]];
+    return result;
+}
+
 }  // namespace
 
 Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool weighted, const char* wanted)
-    : form(choose_form(p, aggregation, wanted)), relative_weight(relative_weights(p)) {
+    : form(choose_form(p, aggregation, wanted)), score(scores(p)), relative_weight(relative_weights(p)) {
     constraint_edges.resize(p.constraints);
     for (int32_t c = 0; c < p.constraints; ++c)
         constraint_edges[c] =

@@ -35,7 +35,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     const size_t runs = options.runs, width = network->view().width, values = p.values(), variables = p.variables;
     const bool linear = layout->form == Form::linear;
     const Topology& t = layout->topology;
-    if (constant_.size() != size_t(p.instances) * 3) throw std::invalid_argument("constant: not [instances, 3]");
+    if (constant_.size() != size_t(p.instances) * 4) throw std::invalid_argument("constant: not [instances, 4]");
 
     state = Buffer<float>(runs * values * width);
     logits = Buffer<float>(runs * values);
@@ -44,7 +44,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     exceptions = Buffer<int32_t>(t.any_exceptional ? runs * p.slots() : 0);
     labels = Buffer<uint8_t>(runs * layout->labels);
     current.resize(runs * p.instances);
-    best.resize(runs * p.instances);
+    best_score.resize(runs * p.instances);
     partial_.resize(runs * layout->chunks.size());
 
     workspaces_.resize(over_runs_ ? options.threads : 1);
@@ -77,9 +77,6 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
         s.exception = scratch_exceptions_.data() + i * degree;
     }
 
-    hard_factor_.assign(p.instances, 1);
-    for (int32_t c = 0; c < p.constraints; ++c)
-        if (!p.hard[c]) hard_factor_[p.constraint_instance[c]] += p.weight[c];
     instance_start_.assign(p.instances + 1, p.variables);
     for (int32_t x = p.variables - 1; x >= 0; --x) {
         if (x + 1 < p.variables && p.variable_instance[x] > p.variable_instance[x + 1])
@@ -135,8 +132,8 @@ void Search::relabel_run(int32_t run, Each&& each) {
     });
     Violation* total = current.data() + size_t(run) * problem->instances;
     for (int32_t i = 0; i < problem->instances; ++i) {
-        const double* constant = constant_.data() + 3 * i;
-        total[i] = {static_cast<int64_t>(constant[0]), static_cast<int64_t>(constant[2]), constant[1], 0};
+        const double* constant = constant_.data() + 4 * i;
+        total[i] = {static_cast<int64_t>(constant[0]), static_cast<int64_t>(constant[2]), constant[1], constant[3]};
     }
     for (size_t i = 0; i < chunks.size(); ++i) total[chunks[i].instance].add(partial_[run * chunks.size() + i]);
 }
@@ -195,32 +192,29 @@ void Search::sample_local(int32_t run) {
     }
 }
 
-double Search::score(int32_t instance, const Violation& v) const {
-    return v.hard_weight * hard_factor_[instance] + (v.weight - v.hard_weight);
-}
-
-void Search::note_improvements(double seconds) {
+void Search::note_improvements(const std::string& found_by) {
     const Problem& p = *problem;
+    const double seconds = now() - began_;
     for (int32_t run = 0; run < options.runs; ++run)
         for (int32_t i = 0; i < p.instances; ++i) {
             const Violation& v = current[size_t(run) * p.instances + i];
-            Best& b = best[size_t(run) * p.instances + i];
-            const double value = score(i, v);
-            if (!(value < b.score)) continue;
-            b = {value, v.weight, seconds, v.count, v.hard, step};
+            double& best = best_score[size_t(run) * p.instances + i];
+            if (!(v.score < best)) continue;
+            best = v.score;
             const size_t offset = size_t(run) * p.variables;
             std::copy(positions.data() + offset + instance_start_[i], positions.data() + offset + instance_start_[i + 1],
                       best_positions.data() + offset + instance_start_[i]);
-            trace.push_back({step, v.count, v.hard, seconds, v.weight, run, i});
+            improvements.push_back({step, seconds, run, i, v, found_by});
         }
 }
 
 bool Search::solved() const {
-    if (problem->instances != 1) return false;
-    return std::any_of(current.begin(), current.end(), [](const Violation& v) { return v.count == 0; });
+    return problem->instances == 1 &&
+           std::any_of(best_score.begin(), best_score.end(), [](double score) { return score <= 0; });
 }
 
 void Search::start(const int32_t* given) {
+    began_ = now();
     const Problem& p = *problem;
     const size_t variables = p.variables, width = network->view().width;
     for (int32_t run = 0; run < options.runs; ++run) {
@@ -228,22 +222,22 @@ void Search::start(const int32_t* given) {
         const uint64_t key = step_key(options.seed, options.first_run + run, 0);
         for (int32_t x = 0; x < p.variables; ++x)
             to[x] = given ? given[run * variables + x]
-                          : static_cast<int32_t>(uniform(key, x) * static_cast<float>(p.domain_size(x)));
+                          : static_cast<int32_t>(static_cast<double>(uniform(key, x)) * p.domain_size(x));
         float* h = state.data() + run * size_t(p.values()) * width;
         for (int32_t v = 0; v < p.values(); ++v)
             std::copy_n(network->view().initial_state, width, h + size_t(v) * width);
     }
     step = 0;
-    elapsed = 0;
-    trace.clear();
-    for (Best& b : best) b.score = INFINITY;
+    improvements.clear();
+    std::fill(best_score.begin(), best_score.end(), INFINITY);
     relabel_all();
-    note_improvements(0);
+    note_improvements("initial");
 }
 
-void Search::set_positions(const int32_t* given) {
+void Search::place(const int32_t* given, const std::string& found_by) {
     std::copy_n(given, positions.size(), positions.data());
     relabel_all();
+    note_improvements(found_by);
 }
 
 void Search::set_profile(bool on) {
@@ -251,7 +245,6 @@ void Search::set_profile(bool on) {
         s.now = on ? now : nullptr;
         std::fill_n(s.seconds, int(kPhases), 0.0);
     }
-    step_seconds = 0;
 }
 
 std::vector<double> Search::phase_seconds() const {
@@ -261,10 +254,10 @@ std::vector<double> Search::phase_seconds() const {
     return total;
 }
 
-int64_t Search::advance(int64_t steps, double seconds) {
-    const double begin = now(), elapsed_before = elapsed;
+int64_t Search::advance(int64_t max_steps, double seconds) {
+    const double until = now() + seconds;
     int64_t done = 0;
-    while (done < steps && !solved() && now() - begin < seconds) {
+    while (done < max_steps && !solved()) {
         if (over_runs_) {
             team_.each(options.runs, [&](int64_t run, int thread) {
                 step_run(static_cast<int32_t>(run), workspaces_[thread], [&](int64_t count, const auto& body) {
@@ -278,10 +271,9 @@ int64_t Search::advance(int64_t steps, double seconds) {
         if (external) relabel_all();
         ++step;
         ++done;
-        note_improvements(elapsed_before + now() - begin);
+        note_improvements("network");
+        if (now() >= until) break;
     }
-    elapsed = elapsed_before + now() - begin;
-    step_seconds += now() - begin;
     return done;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "buffer.h"
@@ -16,15 +17,13 @@
 
 namespace anycsp {
 
-struct Best {
-    double score = 0, weight = 0, seconds = 0;
-    int64_t count = 0, hard = 0, step = 0;
-};
-
+// A run found an assignment of an instance better than all it had seen.
 struct Improvement {
-    int64_t step, count, hard;
-    double seconds, weight;
+    int64_t step;
+    double seconds;  // since start
     int32_t run, instance;
+    Violation violation;
+    std::string found_by;
 };
 
 struct SearchOptions {
@@ -43,8 +42,10 @@ public:
     using External = std::function<void(Search&)>;
 
     void start(const int32_t* positions);  // [runs][variables], or null to draw them
-    int64_t advance(int64_t steps, double seconds);
-    void set_positions(const int32_t* positions);  // for tests that prescribe the assignments
+    // Steps until one of the limits, at least once; with one instance, until a run violates nothing. Steps done.
+    int64_t advance(int64_t max_steps, double seconds);
+    // Continues from other assignments, recurrent states as they are.
+    void place(const int32_t* positions, const std::string& found_by);
     void set_profile(bool on);
 
     std::shared_ptr<Problem> problem;
@@ -53,16 +54,14 @@ public:
     SearchOptions options;
     External external;
     int64_t step = 0;
-    double elapsed = 0;
 
     // run-major
     Buffer<float> state, logits;
     Buffer<int32_t> positions, best_positions, exceptions;
     Buffer<uint8_t> labels;
     std::vector<Violation> current;  // [runs][instances]
-    std::vector<Best> best;
-    std::vector<Improvement> trace;
-    double step_seconds = 0;
+    std::vector<double> best_score;  // [runs][instances]
+    std::vector<Improvement> improvements;
 
     std::vector<double> phase_seconds() const;  // [kPhases], summed over threads
     size_t bytes() const;
@@ -81,9 +80,8 @@ private:
     void relabel_run(int32_t run, Each&& each);
     void relabel_all();
     void sample_local(int32_t run);
-    void note_improvements(double seconds);
+    void note_improvements(const std::string& found_by);
     bool solved() const;
-    double score(int32_t instance, const Violation& violation) const;
 
     Team team_;
     bool over_runs_;  // threads take whole runs, or blocks of one run after another
@@ -92,9 +90,9 @@ private:
     Buffer<int32_t> scratch_exceptions_;
     std::vector<Scratch> scratch_;
     std::vector<Violation> partial_;  // [runs][chunks]
-    std::vector<double> constant_;    // [instances][3] count, weight, hard of constraints with empty scope
-    std::vector<double> hard_factor_;  // [instances] 1 + total soft weight
+    std::vector<double> constant_;    // [instances][4] violated, weight, hard, score of constraints with empty scope
     std::vector<int32_t> instance_start_;
+    double began_ = 0;
 };
 
 }  // namespace anycsp

@@ -18,38 +18,12 @@ from anycsp import native
 from anycsp.graph import ConstraintValueGraph
 from anycsp.native.weights import step_weights
 from anycsp.policy import PolicyNetwork
+from anycsp.search.engine import Improvement
 
 PHASES = ("gather", "gemm", "gru", "sample", "relabel", "other")
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Improvement:
-    """One entry of the trace: a run found its best assignment of an instance so far."""
-
-    step: int
-    seconds: float
-    run: int
-    instance: int
-    count: int
-    weight: float
-    hard: int
-
-
-@dataclass(frozen=True)
-class Best:
-    """Per run and instance, [runs, instances]; positions are [runs, variables]."""
-
-    score: FloatArray
-    """violated hard weight · (1 + total soft weight) + violated soft weight, the number minimised."""
-    count: IntArray
-    weight: FloatArray
-    hard: IntArray
-    step: IntArray
-    seconds: FloatArray
-    positions: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -70,7 +44,7 @@ class Profile:
 
 
 class NativeSearch:
-    """`start`, then `advance` as often as wanted; the best of every run and instance is kept."""
+    """R runs of the policy on one graph; see `Engine` for the face."""
 
     def __init__(
         self,
@@ -107,32 +81,32 @@ class NativeSearch:
         self._search = module.make_search(problem, layout, weights, options, constant, _external(graph))
         self._hidden = config.hidden
         self._profiled_from = 0
+        self.steps = 0
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        """Begin at the given domain positions [runs, variables], or at uniformly drawn ones."""
         given = None if positions is None else np.ascontiguousarray(positions, dtype=np.int32)
         self._search.start(given)
+        self.steps = 0
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
-        """Step until the limit, the clock, or (with a single instance) a run without violations; steps done."""
-        return int(self._search.advance(max_steps, seconds))
+        taken = int(self._search.advance(max_steps, seconds))
+        self.steps += taken
+        return taken
 
-    @property
-    def step(self) -> int:
-        return int(self._search.step)
+    def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
+        """Continue from other assignments, recurrent states as they are; what a polishing search does."""
+        self._search.place(np.ascontiguousarray(positions, dtype=np.int32), found_by)
 
-    @property
-    def elapsed(self) -> float:
-        """Seconds spent in `advance` since `start`."""
-        return float(self._search.elapsed)
+    def improvements(self) -> list[Improvement]:
+        return [Improvement(*entry) for entry in self._search.improvements()]
 
-    @property
-    def best(self) -> Best:
-        return Best(**self._search.best())
+    def best_score(self) -> FloatArray:
+        scores: FloatArray = self._search.best_score()
+        return scores
 
-    def trace(self, since: int = 0) -> list[Improvement]:
-        """Improvements in the order they were found, from the given index on."""
-        return [Improvement(*entry) for entry in self._search.trace(since)]
+    def best_positions(self) -> npt.NDArray[np.int32]:
+        positions: npt.NDArray[np.int32] = self._search.best_positions()
+        return positions
 
     @property
     def memory(self) -> int:
@@ -146,14 +120,10 @@ class NativeSearch:
         result: npt.NDArray[np.int32] = self._search.positions()
         return result
 
-    def set_positions(self, positions: npt.NDArray[np.integer[Any]]) -> None:
-        """Replace the current assignments, keeping the states: for comparing back ends on one sequence."""
-        self._search.set_positions(np.ascontiguousarray(positions, dtype=np.int32))
-
-    def violations(self) -> tuple[IntArray, FloatArray, IntArray]:
-        """Count, weight and hard count of what the current assignments violate, [runs, instances]."""
-        count, weight, hard = self._search.current()
-        return count, weight, hard
+    def violations(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+        """Violated constraints, their weight, how many are hard, and the score: each [runs, instances]."""
+        violated, weight, hard, score = self._search.current()
+        return violated, weight, hard, score
 
     def logits(self) -> npt.NDArray[np.float32]:
         result: npt.NDArray[np.float32] = self._search.logits()
@@ -174,11 +144,11 @@ class NativeSearch:
     def enable_profile(self, on: bool = True) -> None:
         """Start timing the phases afresh, or stop; timing itself costs one or two percent."""
         self._search.set_profile(on)
-        self._profiled_from = self.step
+        self._profiled_from = self.steps
 
     def profile(self) -> Profile:
         seconds = dict(zip(PHASES, self._search.phase_seconds(), strict=True))
-        steps = self.step - self._profiled_from
+        steps = self.steps - self._profiled_from
         products = seconds["gemm"] + seconds["gru"]
         operations = 2.0 * self._search.multiply_adds * steps
         gflops = operations / products * 1e-9 if products > 0 else 0.0

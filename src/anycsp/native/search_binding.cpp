@@ -122,45 +122,26 @@ std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::share
     return search;
 }
 
-nb::dict best_of(const Search& s) {
-    const size_t runs = s.options.runs, instances = s.problem->instances, all = runs * instances;
-    std::vector<double> score(all), weight(all), seconds(all);
-    std::vector<int64_t> count(all), hard(all), step(all);
-    for (size_t i = 0; i < all; ++i) {
-        const Best& b = s.best[i];
-        score[i] = b.score, weight[i] = b.weight, seconds[i] = b.seconds;
-        count[i] = b.count, hard[i] = b.hard, step[i] = b.step;
-    }
-    nb::dict result;
-    result["score"] = copied(score.data(), {runs, instances});
-    result["weight"] = copied(weight.data(), {runs, instances});
-    result["seconds"] = copied(seconds.data(), {runs, instances});
-    result["count"] = copied(count.data(), {runs, instances});
-    result["hard"] = copied(hard.data(), {runs, instances});
-    result["step"] = copied(step.data(), {runs, instances});
-    result["positions"] = copied(s.best_positions.data(), {runs, size_t(s.problem->variables)});
-    return result;
-}
-
 nb::tuple current_of(const Search& s) {
     const size_t runs = s.options.runs, instances = s.problem->instances, all = runs * instances;
-    std::vector<double> weight(all);
-    std::vector<int64_t> count(all), hard(all);
+    std::vector<double> weight(all), score(all);
+    std::vector<int64_t> violated(all), hard(all);
     for (size_t i = 0; i < all; ++i) {
-        count[i] = s.current[i].count;
+        violated[i] = s.current[i].violated;
         weight[i] = s.current[i].weight;
         hard[i] = s.current[i].hard;
+        score[i] = s.current[i].score;
     }
-    return nb::make_tuple(copied(count.data(), {runs, instances}), copied(weight.data(), {runs, instances}),
-                          copied(hard.data(), {runs, instances}));
+    return nb::make_tuple(copied(violated.data(), {runs, instances}), copied(weight.data(), {runs, instances}),
+                          copied(hard.data(), {runs, instances}), copied(score.data(), {runs, instances}));
 }
 
-nb::list trace_of(const Search& s, size_t from) {
+nb::list improvements_of(Search& s) {
     nb::list result;
-    for (size_t i = from; i < s.trace.size(); ++i) {
-        const Improvement& e = s.trace[i];
-        result.append(nb::make_tuple(e.step, e.seconds, e.run, e.instance, e.count, e.weight, e.hard));
-    }
+    for (const Improvement& e : s.improvements)
+        result.append(nb::make_tuple(e.step, e.seconds, e.run, e.instance, e.violation.violated, e.violation.weight,
+                                     e.violation.hard, e.violation.score, e.found_by));
+    s.improvements.clear();
     return result;
 }
 
@@ -197,11 +178,11 @@ void bind_search(nb::module_& m) {
                  s.start(given);
              },
              nb::arg("positions").none())
-        .def("set_positions",
-             [](Search& s, const Positions& positions) {
+        .def("place",
+             [](Search& s, const Positions& positions, const std::string& found_by) {
                  const int32_t* given = checked(s, positions);
                  nb::gil_scoped_release release;
-                 s.set_positions(given);
+                 s.place(given, found_by);
              })
         .def("advance",
              [](Search& s, int64_t steps, double seconds) {
@@ -210,9 +191,16 @@ void bind_search(nb::module_& m) {
              })
         .def("set_profile", &Search::set_profile)
         .def("phase_seconds", &Search::phase_seconds)
-        .def("best", &best_of)
+        .def("improvements", &improvements_of)
+        .def("best_score",
+             [](const Search& s) {
+                 return copied(s.best_score.data(), {size_t(s.options.runs), size_t(s.problem->instances)});
+             })
+        .def("best_positions",
+             [](const Search& s) {
+                 return copied(s.best_positions.data(), {size_t(s.options.runs), size_t(s.problem->variables)});
+             })
         .def("current", &current_of)
-        .def("trace", &trace_of)
         .def("labels", &labels_of)
         .def("positions",
              [](const Search& s) {
@@ -228,8 +216,6 @@ void bind_search(nb::module_& m) {
                                                 size_t(s.network->view().width)});
              })
         .def_ro("step", &Search::step)
-        .def_ro("elapsed", &Search::elapsed)
-        .def_ro("step_seconds", &Search::step_seconds)
         .def_prop_ro("bytes", &Search::bytes)
         .def_prop_ro("multiply_adds", &Search::multiply_adds);
     m.def("make_search", &make_search, nb::arg("problem"), nb::arg("layout"), nb::arg("weights"), nb::arg("options"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anycsp import native
 from anycsp.graph import ConstraintValueGraph
 from anycsp.search.engine import Engine
 from anycsp.search.twin import TwinSearch
@@ -15,5 +16,9 @@ if TYPE_CHECKING:
 def neural_engine(
     graph: ConstraintValueGraph, model: Model, runs: int, seed: int, temperature: float, threads: int
 ) -> Engine:
-    """The engine for the graph's device; `threads` is for the native one."""
+    """The native engine on the processor, where it was built; the PyTorch twin elsewhere."""
+    if native.available() and graph.device.type == "cpu":
+        from anycsp.native.search import NativeSearch
+
+        return NativeSearch(graph, model.policy, runs, seed, temperature, threads)
     return TwinSearch(graph, model.policy, runs, seed, temperature)
