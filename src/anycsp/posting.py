@@ -221,7 +221,7 @@ def _different(problem: Problem, expression: Operation, terms: Terms) -> TableBl
         sides = {}
         for coefficient, part in parts:
             unary = unary_values(problem, part)
-            if unary is None or unary[0] in sides or len(np.unique(unary[1])) < len(unary[1]):
+            if coefficient == 0 or unary is None or unary[0] in sides or len(np.unique(unary[1])) < len(unary[1]):
                 return None
             sides[unary[0]] = coefficient * unary[1]
         if len(sides) != 2:
