@@ -393,6 +393,11 @@ class Problem(GlobalConstraints):
             raise ProblemError(f"an order of the constraints names each of 0..{self._constraints - 1} once")
         self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self._blocks]
 
+    def require_all(self) -> None:
+        """Make every constraint hard: what an optimisation problem means by its constraints."""
+        hard = [replace(b, terms=replace(b.terms, hard=np.ones(len(b), dtype=np.bool_))) for b in self._blocks]
+        self._blocks = hard
+
     def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
         if variables.size and not (variables.min() >= 0 and variables.max() < len(self._names)):
             bad = variables.max() if variables.max() >= len(self._names) else variables.min()

@@ -166,7 +166,7 @@ class Report:
             stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
 
             def callback(progress: Progress) -> None:
-                best = objective_line(problem, progress.violated_weight, progress.hard_violated)
+                best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
@@ -190,7 +190,8 @@ class Report:
         )
         if result.objective is not None:
             self.comment(f"{result.objective['kind']} {result.objective['value']}")
-        best = objective_line(problem, result.violated_weight, result.hard_violated)
+        value = result.objective["value"] if result.objective and result.violated == 0 else None
+        best = objective_line(problem, result.violated_weight, result.hard_violated, value)
         if best and not self._quiet:
             self._objective(best)
         print(f"s {verdict(problem, result)}")
@@ -206,13 +207,16 @@ def verdict(problem: Problem, result: Result) -> str:
     return "SATISFIABLE" if feasible else "UNKNOWN"
 
 
-def objective_line(problem: Problem, weight: float, hard_violated: int) -> str:
-    """What an `o` line says: the cut, or the violated weight; nothing while a hard constraint is violated."""
+def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
+    """What an `o` line says: the file's own objective, or the violated weight; nothing while a hard constraint is
+    violated. `value` is that of an expression, known only where nothing is violated."""
     if hard_violated:
         return ""
-    if problem.objective is not None and problem.objective.kind == "cut":
-        return _number(problem.objective.constant - weight)
-    return _number(weight)
+    if problem.objective is None or problem.objective.kind == "colors":
+        return _number(weight)
+    if problem.objective.expression is not None:
+        return "" if value is None else _number(value)
+    return _number(problem.objective.constant + (-weight if problem.objective.kind in ("cut", "gain") else weight))
 
 
 def _number(value: float) -> str:
