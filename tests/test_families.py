@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem, native
+from anycsp.check import recount
 from anycsp.constraints.base import FAMILIES as KINDS
 from anycsp.graph import compile_graph
+from anycsp.plain import of_problem
 from anycsp.policy import PolicyConfig, PolicyNetwork
 
 EXAMPLES = 200
@@ -82,6 +84,17 @@ def test_labels_and_violations_equal_brute_force(family: Family, seed: int) -> N
     rng = np.random.default_rng(seed)
     problem, drawn = draw_problem(family, rng)
     check(problem, drawn, draw_positions(problem, rng, 6))
+
+
+@pytest.mark.parametrize("family", [f for f in FAMILIES if f.__name__ != "external"], ids=lambda f: f.__name__)
+@settings(max_examples=50)
+@given(seed=seeds)
+def test_independent_checker_counts_the_same(family: Family, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem, _ = draw_problem(family, rng)
+    for row in draw_positions(problem, rng, 4):
+        counted, again = problem.violation_of_positions(row), recount(of_problem(problem), problem.values(row).tolist())
+        assert counted == (again.violated, again.violated_weight, again.hard_violated)
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)

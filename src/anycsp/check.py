@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from anycsp import plain_expressions
 from anycsp.errors import AnyCSPError
 from anycsp.formats.answers import Answer, Values
 from anycsp.plain import Constraint, PlainProblem
@@ -39,6 +40,32 @@ def _all_different(c: Constraint, taken: list[int]) -> bool:
     return len(set(counted)) == len(counted)
 
 
+def _sum(c: Constraint, taken: list[int]) -> bool:
+    total = sum(dict(pairs).get(value, 0) for pairs, value in zip(c["contributions"], taken, strict=True))
+    return bool(_COMPARE[c["operator"]](total, c["bound"]))
+
+
+def _extremum(c: Constraint, taken: list[int]) -> bool:
+    terms = [dict(pairs).get(value, 0) for pairs, value in zip(c["terms"], taken, strict=True)]
+    right = c["bound"] + (terms.pop() if c.get("result") else 0)
+    return bool(_COMPARE[c["operator"]](max(terms), right))
+
+
+def _distinct(c: Constraint, taken: list[int]) -> bool:
+    listed, right = (taken[:-1], c["bound"] + taken[-1]) if c.get("result") else (taken, c["bound"])
+    return bool(_COMPARE[c["operator"]](len(set(listed) - set(c.get("except", ()))), right))
+
+
+def _short_table(c: Constraint, taken: list[int]) -> bool:
+    allowed = "allowed" in c
+    rows = c["allowed" if allowed else "forbidden"]
+    return allowed == any(all(cell == "*" or v in cell for v, cell in zip(taken, row, strict=True)) for row in rows)
+
+
+def _rule(c: Constraint, taken: list[int]) -> bool:
+    return plain_expressions.holds(c["expression"], taken)
+
+
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "<=": lambda a, b: a <= b,
     ">=": lambda a, b: a >= b,
@@ -54,6 +81,11 @@ HOLDS: dict[str, Callable[[Constraint, list[int]], bool]] = {
     "literals": _literals,
     "linear": _linear,
     "all_different": _all_different,
+    "sum": _sum,
+    "extremum": _extremum,
+    "distinct": _distinct,
+    "short_table": _short_table,
+    "rule": _rule,
 }
 """Whether a constraint, given as plain data, holds when its scope takes these integers."""
 
@@ -109,27 +141,40 @@ def recount(problem: PlainProblem, values: Values) -> Recount:
 
 def integers(problem: PlainProblem, values: Values) -> list[int]:
     """The integer every variable takes; refuses what is not an assignment of the problem."""
+    asked = [x for x in range(len(problem.names)) if x not in problem.definitions]
     if isinstance(values, Mapping):
         unknown = (
             [name for name in values if name not in set(problem.names)] if len(values) > len(problem.names) else []
         )
         if unknown:
             raise WrongAnswer(f"assigns {unknown[0]!r}, which is no variable of the problem")
-        for name in problem.names:
-            if name not in values:
-                raise WrongAnswer(f"lacks a value for variable {name!r}")
-        listed: Sequence[int | str] = [values[name] for name in problem.names]
-    elif len(values) != len(problem.names):
-        raise WrongAnswer(f"has {len(values)} values for {len(problem.names)} variables")
+        for x in asked:
+            if problem.names[x] not in values:
+                raise WrongAnswer(f"lacks a value for variable {problem.names[x]!r}")
+        listed: Sequence[int | str] = [values[problem.names[x]] for x in asked]
+    elif len(values) != len(asked):
+        raise WrongAnswer(f"has {len(values)} values for {len(asked)} variables")
     else:
         listed = values
-    result = []
-    for name, domain, value in zip(problem.names, problem.domains, listed, strict=True):
+    result = [0] * len(problem.names)
+    for x, value in zip(asked, listed, strict=True):
+        domain = problem.domains[x]
         number = value if domain is None and isinstance(value, int) else (domain or {}).get(value)
         if not isinstance(number, int):
-            raise WrongAnswer(f"variable {name!r} takes {value!r}, which is outside its domain")
-        result.append(number)
+            raise WrongAnswer(f"variable {problem.names[x]!r} takes {value!r}, which is outside its domain")
+        result[x] = number
+    for x, tree in problem.definitions.items():
+        result[x] = _defined(tree, result, list((problem.domains[x] or {}).values()))
     return result
+
+
+def _defined(tree: plain_expressions.Tree, taken: list[int], domain: list[int]) -> int:
+    """The value of an auxiliary variable; the first of its domain where the definition gives none of them."""
+    try:
+        number = plain_expressions.value(tree, taken)
+    except plain_expressions.Undefined:
+        return domain[0]
+    return number if number in domain else domain[0]
 
 
 def _in_integers(constraint: Constraint, problem: PlainProblem) -> Constraint:

@@ -306,6 +306,20 @@ def scope_of(expression: Operand) -> list[int]:
     return list(dict.fromkeys(node.index for node in postorder(expression) if isinstance(node, Variable)))
 
 
+def plain_tree(expression: Operand) -> Any:
+    """The expression as JSON data: integers, {"slot": variable index} and [operation, operand, …]."""
+    ready: list[Any] = []
+    for node in postorder(expression):
+        if isinstance(node, Operation):
+            count = len(node.operands)
+            operands = ready[len(ready) - count :]
+            del ready[len(ready) - count :]
+            ready.append([node.operator, *operands])
+        else:
+            ready.append({"slot": node.index} if isinstance(node, Variable) else node)
+    return ready[0]
+
+
 # ── programs ─────────────────────────────────────────────────────────────────────────────────────────
 
 

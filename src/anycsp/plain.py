@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anycsp import plain_expressions
+from anycsp.expressions import plain_tree
 from anycsp.formats.source import Source
+from anycsp.plain_expressions import Tree
 
 if TYPE_CHECKING:
     from anycsp.problem import Problem
@@ -29,6 +32,8 @@ class PlainProblem:
     objective_kind: str = ""
     objective: Callable[[list[int], float], float] | None = None
     """The objective's value, given the values and the violated weight."""
+    definitions: Mapping[int, Tree] = field(default_factory=dict)
+    """Auxiliary variables, which answers omit, and the expressions over earlier variables that give them."""
 
 
 def of_problem(problem: Problem) -> PlainProblem:
@@ -38,10 +43,16 @@ def of_problem(problem: Problem) -> PlainProblem:
         numbers = domain.values.tolist()
         domains.append(_numbers(numbers, domain.labels or ()))
     constraints = problem.describe_constraints()
+    definitions = {x: plain_tree(expression) for x, expression in problem.definitions.items()}
     if problem.objective is None:
-        return PlainProblem(problem.names, domains, constraints)
-    spec = problem.objective.to_json()
-    return PlainProblem(problem.names, domains, constraints, spec["kind"], _objective(spec["kind"], spec["constant"]))
+        return PlainProblem(problem.names, domains, constraints, definitions=definitions)
+    kind, constant, expression = problem.objective.kind, problem.objective.constant, problem.objective.expression
+    objective = _objective(kind, constant) if expression is None else _of_tree(plain_tree(expression))
+    return PlainProblem(problem.names, domains, constraints, kind, objective, definitions)
+
+
+def _of_tree(tree: Tree) -> Callable[[list[int], float], float]:
+    return lambda values, weight: plain_expressions.value(tree, values)
 
 
 def _numbers(numbers: Iterable[int], labels: Iterable[str] = ()) -> dict[int | str, int]:
@@ -53,9 +64,9 @@ def _numbers(numbers: Iterable[int], labels: Iterable[str] = ()) -> dict[int | s
 def _objective(kind: str, constant: float) -> Callable[[list[int], float], float]:
     if kind == "colors":
         return lambda values, weight: len(set(values))
-    if kind == "cut":
+    if kind in ("cut", "gain"):
         return lambda values, weight: constant - weight
-    return lambda values, weight: weight
+    return lambda values, weight: constant + weight
 
 
 # ── second readers, for files that are known to be well formed ───────────────────────────────────

@@ -99,6 +99,10 @@ def solve(
         raise RuntimeError(
             f"the search counted {outcome.best.violated} violated constraints, a recount {counted.violated}"
         )
+    if problem.definitions:
+        # Auxiliary variables are no part of the answer: it counts with them as the others determine them.
+        problem.complete(positions)
+        counted = problem.violation_of_positions(positions)
     satisfied = counted.violated == 0
     return Result(
         status="satisfied" if satisfied else "interrupted" if outcome.interrupted else "best-effort",
