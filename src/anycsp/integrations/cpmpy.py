@@ -152,7 +152,7 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
         get_variables(cpm_expr, collect=self.user_vars)
         for constraint in self.transform(cpm_expr):
             post = _POST.get(getattr(constraint, "name", ""))
-            if post is not None and not (constraint.name == "alldifferent" and _not_variables(constraint.args)):
+            if post is not None:
                 post(self, constraint.args, constraint)
             else:
                 for part in conjuncts(self._expression(constraint)):
@@ -196,10 +196,6 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
         if build is None or not isinstance(expr, CPMExpression):
             raise NotImplementedError(f"anycsp: cannot take {expr}")
         return build(self, expr.args)
-
-
-def _not_variables(items: Any) -> bool:
-    return not all(isinstance(x, _NumVarImpl) and not isinstance(x, NegBoolView) for x in items)
 
 
 # ── expressions by CPMpy's names ─────────────────────────────────────────────────────────────────────
@@ -257,6 +253,14 @@ _BUILD: dict[str, Callable[[CPM_anycsp, Any], Operand]] = {
 
 def _excepted(value: Any) -> list[int]:
     return [int(v) for v in value] if is_any_list(value) else [int(value)]
+
+
+def _all_different_whole(solver: CPM_anycsp, args: Any, _: Any) -> None:
+    items = solver._expressions(args)
+    if any(isinstance(x, int) for x in items):  # a constant among them
+        solver.problem.add(operation("eq", distinct(items), len(items)))
+    else:
+        solver.problem.add_all_different(items)
 
 
 def _circuit(solver: CPM_anycsp, args: Any, _: Any) -> None:
@@ -335,7 +339,7 @@ def _chain(operator: str) -> Callable[[CPM_anycsp, Any, Any], None]:
 
 
 _POST: dict[str, Callable[[CPM_anycsp, Any, Any], None]] = {
-    "alldifferent": lambda s, args, _: s.problem.add_all_different(s._variables(args)),
+    "alldifferent": _all_different_whole,
     "alldifferent_except_n": lambda s, args, _: s.problem.add_all_different(
         s._variables(args[0]), except_values=_excepted(args[1])
     ),
