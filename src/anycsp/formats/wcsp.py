@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import numpy.typing as npt
 
 from anycsp.errors import UnsupportedError
 from anycsp.expressions import Variable, distinct
@@ -16,6 +17,9 @@ from anycsp.formats.costs import add_costs, add_graded
 from anycsp.formats.source import Source, shown
 from anycsp.objective import Objective
 from anycsp.problem import Problem
+
+_Shared = tuple[int, npt.NDArray[np.int64], npt.NDArray[np.float64]]
+"""Default cost, tuples and costs of a cost function that later ones refer to."""
 
 
 def sniff(head: bytes) -> bool:
@@ -49,7 +53,7 @@ class _Tokens:
         word = self.word(what)
         return self.source.integer(word, what, self.line[self.at - 1])
 
-    def numbers(self, count: int, what: str) -> np.ndarray:  # type: ignore[type-arg]
+    def numbers(self, count: int, what: str) -> npt.NDArray[np.float64]:
         if self.at + count > len(self.words):
             raise self.source.error(f"ends before {what}")
         block = self.words[self.at : self.at + count]
@@ -77,14 +81,14 @@ def read(source: Source) -> Problem:
             raise UnsupportedError(source.path, f"variable {index}: interval domains (size {size}) are not supported")
         problem.add_variable(range(size), f"x{index}")
     constant = 0.0
-    shared: list[tuple[np.ndarray, np.ndarray]] = []  # type: ignore[type-arg]
+    shared: list[_Shared] = []
     for _ in range(functions):
         constant += _function(tokens, problem, float(top), shared)
     problem.objective = Objective("cost", constant)
     return problem
 
 
-def _function(tokens: _Tokens, problem: Problem, top: float, shared: list[tuple[np.ndarray, np.ndarray]]) -> float:  # type: ignore[type-arg]
+def _function(tokens: _Tokens, problem: Problem, top: float, shared: list[_Shared]) -> float:
     signed = tokens.integer("an arity")
     arity = abs(signed)
     scope = [tokens.integer("a variable of a cost function") for _ in range(arity)]
@@ -99,12 +103,12 @@ def _function(tokens: _Tokens, problem: Problem, top: float, shared: list[tuple[
     if listed < 0:
         if -listed > len(shared):
             raise tokens.error(f"refers to shared cost function {-listed}, of which there are {len(shared)}")
-        tuples, costs = shared[-listed - 1]
+        default, tuples, costs = shared[-listed - 1]
     else:
         rows = tokens.numbers(listed * (arity + 1), "a tuple").reshape(listed, arity + 1)
         tuples, costs = rows[:, :-1].astype(np.int64), rows[:, -1]
         if signed < 0:
-            shared.append((tuples, costs))
+            shared.append((default, tuples, costs))
     for k, x in enumerate(scope):
         if len(tuples) and not (tuples[:, k].min() >= 0 and tuples[:, k].max() < len(problem.domain(x))):
             raise tokens.error(f"a tuple has a value outside the domain of variable {x}")
