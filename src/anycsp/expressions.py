@@ -306,20 +306,6 @@ def scope_of(expression: Operand) -> list[int]:
     return list(dict.fromkeys(node.index for node in postorder(expression) if isinstance(node, Variable)))
 
 
-def plain_tree(expression: Operand) -> Any:
-    """The expression as JSON data: integers, {"slot": variable index} and [operation, operand, …]."""
-    ready: list[Any] = []
-    for node in postorder(expression):
-        if isinstance(node, Operation):
-            count = len(node.operands)
-            operands = ready[len(ready) - count :]
-            del ready[len(ready) - count :]
-            ready.append([node.operator, *operands])
-        else:
-            ready.append({"slot": node.index} if isinstance(node, Variable) else node)
-    return ready[0]
-
-
 # ── programs ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -390,6 +376,31 @@ def compile_expression(expression: Operand) -> tuple[list[int], Program, list[in
         ready.append(len(code) - 1)
         start.append(len(operands))
     return list(slot), Program(tuple(code), tuple(start), tuple(operands), len(slot), len(parameters)), parameters
+
+
+def tree_of(expression: Operand) -> tuple[list[int], Any]:
+    """The scope, and the expression over its slots as plain data: an integer, {"slot": i}, or [operation, …]."""
+    scope = scope_of(expression)
+    slot = {x: i for i, x in enumerate(scope)}
+    ready: list[Any] = []
+    for node in postorder(expression):
+        if isinstance(node, Operation):
+            first = len(ready) - len(node.operands)
+            ready[first:] = [[node.operator, *ready[first:]]]
+        else:
+            ready.append({"slot": slot[node.index]} if isinstance(node, Variable) else node)
+    return scope, ready[0]
+
+
+def expression_of(tree: Any, scope: Sequence[Variable]) -> Operand:
+    """The inverse of `tree_of`, for variables in the order of the scope."""
+    if isinstance(tree, Mapping) and isinstance(tree.get("slot"), int) and 0 <= tree["slot"] < len(scope):
+        return scope[tree["slot"]]
+    if isinstance(tree, list) and tree and isinstance(tree[0], str):
+        return operation(tree[0], *(expression_of(operand, scope) for operand in tree[1:]))
+    if type(tree) is int:
+        return tree
+    raise ProblemError("an expression is an integer, a slot of the scope, or an operation on expressions")
 
 
 def evaluate(expression: Operand, values: Mapping[int, Any] | Sequence[Any] | npt.NDArray[Any]) -> tuple[Any, Any]:

@@ -44,7 +44,9 @@ def commit() -> str:
     folder = Path(anycsp.__file__).parent
 
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     try:
         if not git("ls-files", "--", "__init__.py"):

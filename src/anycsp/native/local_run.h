@@ -115,6 +115,7 @@ std::unique_ptr<Strategy> make_annealing(Run&, Parameters&);
 std::unique_ptr<Strategy> make_tabu(Run&, Parameters&);
 std::unique_ptr<Strategy> make_walksat(Run&, Parameters&);
 std::unique_ptr<Strategy> make_probsat(Run&, Parameters&);
+std::unique_ptr<Strategy> make_ccls(Run&, Parameters&);
 std::unique_ptr<Strategy> make_weighting(Run&, Parameters&);
 
 }  // namespace anycsp::local

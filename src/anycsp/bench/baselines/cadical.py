@@ -7,12 +7,12 @@ most one is true need not be said: any true one will do.
 from __future__ import annotations
 
 import time
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import dimacs_clauses, formula, is_decision, is_tabular, tables
+from anycsp.bench.structure import IntArray, dimacs_clauses, formula, is_decision, is_tabular, tables
 from anycsp.problem import Problem
 
 CONFLICTS_PER_SLICE = 2000
@@ -48,13 +48,13 @@ class Cadical(Baseline):
             positions[: len(true)] = true[: problem.num_variables]
         else:
             start = problem.domains.start
-            positions = np.array([true[a:b].argmax() for a, b in zip(start[:-1], start[1:], strict=True)], np.int32)
+            positions = np.array([true[a:b].argmax() for a, b in pairwise(start.tolist())], np.int32)
         return BaselineResult([Point(steps, seconds, 0.0)], positions, seconds, steps)
 
 
 def _direct(problem: Problem) -> list[list[int]]:
     start = problem.domains.start
-    some_value = [list(range(a + 1, b + 1)) for a, b in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)]
+    some_value = [list(range(a + 1, b + 1)) for a, b in pairwise(start.tolist())]
     conflicts = (
         (-(start[scope] + _forbidden(problem, scope, tuples, allowed) + 1)).tolist()
         for scope, tuples, allowed, _ in tables(problem)
@@ -62,7 +62,7 @@ def _direct(problem: Problem) -> list[list[int]]:
     return some_value + list(chain.from_iterable(conflicts))
 
 
-def _forbidden(problem: Problem, scope: np.ndarray, tuples: np.ndarray, allowed: bool) -> np.ndarray:  # type: ignore[type-arg]
+def _forbidden(problem: Problem, scope: IntArray, tuples: IntArray, allowed: bool) -> IntArray:
     """The forbidden tuples of a relation given either way."""
     if not allowed:
         return tuples
