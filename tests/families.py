@@ -98,7 +98,9 @@ def short_table(problem: Problem, rng: np.random.Generator, terms: dict[str, Any
 
 
 def clause(problem: Problem, rng: np.random.Generator, terms: dict[str, Any]) -> Drawn:
-    scope = rng.choice(problem.num_variables, int(rng.integers(1, 5)), replace=bool(rng.integers(2)) or problem.num_variables < 4).tolist()
+    scope = rng.choice(
+        problem.num_variables, int(rng.integers(1, 5)), replace=bool(rng.integers(2)) or problem.num_variables < 4
+    ).tolist()
     forbidden = [draw_value(problem, x, rng) for x in scope]
     positions = np.array([problem.domain(x).position(v) for x, v in zip(scope, forbidden, strict=True)])
     problem.add_nogood(scope, positions, **terms)
@@ -127,7 +129,10 @@ def all_different(problem: Problem, rng: np.random.Generator, terms: dict[str, A
 
 def sums(problem: Problem, rng: np.random.Generator, terms: dict[str, Any]) -> Drawn:
     scope = draw_scope(problem, rng)
-    tables = [dict(zip(problem.domain(x).values.tolist(), rng.integers(-3, 4, len(problem.domain(x))).tolist(), strict=True)) for x in scope]
+    tables = [
+        dict(zip(problem.domain(x).values.tolist(), rng.integers(-3, 4, len(problem.domain(x))).tolist(), strict=True))
+        for x in scope
+    ]
     op, bound = draw_operator(rng), int(rng.integers(-5, 6))
     contributions = [np.array(list(t.values()), dtype=np.int64) for t in tables]
     problem.add_block(SumBlock.one(np.array(scope), contributions, op, bound, problem.new_terms(**terms)))
@@ -136,7 +141,10 @@ def sums(problem: Problem, rng: np.random.Generator, terms: dict[str, Any]) -> D
 
 def extremum(problem: Problem, rng: np.random.Generator, terms: dict[str, Any]) -> Drawn:
     scope = draw_scope(problem, rng, 2)
-    tables = [dict(zip(problem.domain(x).values.tolist(), rng.integers(-3, 4, len(problem.domain(x))).tolist(), strict=True)) for x in scope]
+    tables = [
+        dict(zip(problem.domain(x).values.tolist(), rng.integers(-3, 4, len(problem.domain(x))).tolist(), strict=True))
+        for x in scope
+    ]
     op, bound, result = draw_operator(rng), int(rng.integers(-4, 5)), bool(rng.integers(2))
     by_slot = [np.array(list(t.values()), dtype=np.int64) for t in tables]
     problem.add_block(ExtremumBlock.one(np.array(scope), by_slot, op, bound, result, problem.new_terms(**terms)))
@@ -235,7 +243,11 @@ def draw_expression(scope: Sequence[Variable], rng: np.random.Generator, depth: 
         return operation("in", sub(), *rng.integers(-3, 4, 2).tolist())
     if shape == 4:
         return if_else(sub(), sub(), sub())
-    return element([sub() for _ in range(3)], sub()) if rng.integers(2) else operation("pow", sub(), int(rng.integers(-1, 3)))
+    return (
+        element([sub() for _ in range(3)], sub())
+        if rng.integers(2)
+        else operation("pow", sub(), int(rng.integers(-1, 3)))
+    )
 
 
 def _expression(problem: Problem, rng: np.random.Generator) -> tuple[Any, list[int], Predicate]:

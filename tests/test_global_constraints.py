@@ -249,12 +249,18 @@ GLOBALS: list[Draw] = [
 def test_holds_exactly_where_defined(draw: Draw, seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = Problem()
-    xs = [problem.add_variable(sorted(rng.choice(np.arange(-1, 4), int(rng.integers(2, 5)), replace=False).tolist())) for _ in range(4)]
+    xs = [
+        problem.add_variable(sorted(rng.choice(np.arange(-1, 4), int(rng.integers(2, 5)), replace=False).tolist()))
+        for _ in range(4)
+    ]
     holds = draw(problem, xs, rng)
     everything = list(itertools.product(*(problem.domain(x).values.tolist() for x in xs)))
     for k in rng.choice(len(everything), min(40, len(everything)), replace=False):
         values = everything[k]
-        assert (problem.violation(values).violated == 0) == bool(holds(values)), (values, list(problem.describe_constraints()))
+        assert (problem.violation(values).violated == 0) == bool(holds(values)), (
+            values,
+            list(problem.describe_constraints()),
+        )
 
 
 def test_answers_omit_auxiliary_variables() -> None:

@@ -378,6 +378,31 @@ def compile_expression(expression: Operand) -> tuple[list[int], Program, list[in
     return list(slot), Program(tuple(code), tuple(start), tuple(operands), len(slot), len(parameters)), parameters
 
 
+def tree_of(expression: Operand) -> tuple[list[int], Any]:
+    """The scope, and the expression over its slots as plain data: an integer, {"slot": i}, or [operation, …]."""
+    scope = scope_of(expression)
+    slot = {x: i for i, x in enumerate(scope)}
+    ready: list[Any] = []
+    for node in postorder(expression):
+        if isinstance(node, Operation):
+            first = len(ready) - len(node.operands)
+            ready[first:] = [[node.operator, *ready[first:]]]
+        else:
+            ready.append({"slot": slot[node.index]} if isinstance(node, Variable) else node)
+    return scope, ready[0]
+
+
+def expression_of(tree: Any, scope: Sequence[Variable]) -> Operand:
+    """The inverse of `tree_of`, for variables in the order of the scope."""
+    if isinstance(tree, Mapping) and isinstance(tree.get("slot"), int) and 0 <= tree["slot"] < len(scope):
+        return scope[tree["slot"]]
+    if isinstance(tree, list) and tree and isinstance(tree[0], str):
+        return operation(tree[0], *(expression_of(operand, scope) for operand in tree[1:]))
+    if type(tree) is int:
+        return tree
+    raise ProblemError("an expression is an integer, a slot of the scope, or an operation on expressions")
+
+
 def evaluate(expression: Operand, values: Mapping[int, Any] | Sequence[Any] | npt.NDArray[Any]) -> tuple[Any, Any]:
     """The value, and where it is undefined, for the values of variables by index: numbers, arrays or tensors."""
     scope, program, parameters = compile_expression(expression)

@@ -54,7 +54,11 @@ def lexicographic(first: Sequence[Operand], second: Sequence[Operand], strict: b
     for k in reversed(range(len(first))):
         a, b = first[k], second[k]
         at_end = isinstance(result, int)
-        result = operation("le" if result else "lt", a, b) if at_end else if_else(operation("eq", a, b), result, operation("lt", a, b))
+        result = (
+            operation("le" if result else "lt", a, b)
+            if at_end
+            else if_else(operation("eq", a, b), result, operation("lt", a, b))
+        )
     return result
 
 
@@ -64,8 +68,12 @@ class GlobalConstraints:
     if TYPE_CHECKING:
 
         def add(self, expression: Operand, *, weight: float = 1.0, hard: bool = False) -> None: ...
-        def add_table(self, scope: Any, tuples: Any, *, allowed: bool = True, weight: float = 1.0, hard: bool = False) -> None: ...
-        def add_all_different(self, scope: Any, *, except_values: Sequence[int] = (), weight: float = 1.0, hard: bool = False) -> None: ...
+        def add_table(
+            self, scope: Any, tuples: Any, *, allowed: bool = True, weight: float = 1.0, hard: bool = False
+        ) -> None: ...
+        def add_all_different(
+            self, scope: Any, *, except_values: Sequence[int] = (), weight: float = 1.0, hard: bool = False
+        ) -> None: ...
         def add_block(self, block: Any) -> None: ...
         def add_auxiliary(self, domain: Iterable[int], definition: Operand, name: str | None = None) -> Variable: ...
         def new_terms(self, weight: Any = 1.0, hard: Any = False, count: int = 1) -> Terms: ...
@@ -193,14 +201,18 @@ class GlobalConstraints:
                 raise ProblemError("a lexicographic order is <=, <, >= or > on lists of one length")
             self.add(lexicographic(a, b, strict=operator in ("<", ">")), **terms)
 
-    def add_all_different_lists(self, lists: Sequence[Sequence[Operand]], *, except_lists: Sequence[Sequence[int]] = (), **terms: Any) -> None:
+    def add_all_different_lists(
+        self, lists: Sequence[Sequence[Operand]], *, except_lists: Sequence[Sequence[int]] = (), **terms: Any
+    ) -> None:
         """No two lists are the same (excepted ones may be): one rule for every pair."""
         for first, second in combinations(lists, 2):
             differs = [operation("ne", a, b) for a, b in zip(first, second, strict=True)]
             excepted = [all_of([operation("eq", a, v) for a, v in zip(first, e, strict=True)]) for e in except_lists]
             self.add(any_of(differs + excepted), **terms)
 
-    def add_precedence(self, scope: Sequence[Operand], values: Sequence[int], covered: bool = False, **terms: Any) -> None:
+    def add_precedence(
+        self, scope: Sequence[Operand], values: Sequence[int], covered: bool = False, **terms: Any
+    ) -> None:
         """The first occurrence of a value is before the first of the next one (that occurs)."""
         for before, after in zip(values, values[1:], strict=False):
             for k, x in enumerate(scope):
@@ -260,7 +272,10 @@ class GlobalConstraints:
         for (a, a_length), (b, b_length) in combinations(boxes, 2):
             apart: list[Operand] = []
             for p, p_length, q, q_length in zip(a, a_length, b, b_length, strict=True):
-                apart += [operation("le", operation("add", p, p_length), q), operation("le", operation("add", q, q_length), p)]
+                apart += [
+                    operation("le", operation("add", p, p_length), q),
+                    operation("le", operation("add", q, q_length), p),
+                ]
             if zero_ignored:
                 apart += [operation("eq", l, 0) for l in (*a_length, *b_length) if isinstance(l, Expression)]
             self.add(any_of(apart), **terms)
@@ -293,7 +308,9 @@ class GlobalConstraints:
                 return
         for at, _, own_height in tasks:
             load = [
-                own_height if other is at else operation(
+                own_height
+                if other is at
+                else operation(
                     "mul", all_of(operation("le", other, at), operation("gt", operation("add", other, l), at)), h
                 )
                 for other, l, h in tasks

@@ -266,7 +266,9 @@ def _extremum(problem: Problem, left: Operation, operator: str, right: Operand, 
         contributions = {x: np.maximum(values, constant) for x, values in contributions.items()}
     operator = operator if sign == 1 else MIRRORED[operator]
     if not isinstance(right, Expression):
-        return ExtremumBlock.one(_indices(contributions), list(contributions.values()), SYMBOL[operator], sign * right, False, terms)
+        return ExtremumBlock.one(
+            _indices(contributions), list(contributions.values()), SYMBOL[operator], sign * right, False, terms
+        )
     unary = unary_values(problem, right)
     if unary is None or unary[0] in contributions or not contributions:
         return None

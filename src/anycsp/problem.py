@@ -163,6 +163,11 @@ class Problem(GlobalConstraints):
         return self._domain_of[variable].bounds
 
     @property
+    def domain_sizes(self) -> IntArray:
+        """The size of every domain, known before all of them are laid out."""
+        return np.fromiter((len(domain) for domain in self._domain_of), dtype=np.int64, count=len(self._domain_of))
+
+    @property
     def domains(self) -> Domains:
         """All domains laid end to end; value (X, d) is row `start[X] + position of d`."""
         if self._domains is None:
@@ -260,7 +265,9 @@ class Problem(GlobalConstraints):
         hard: bool = False,
     ) -> None:
         """The scope must take (or with `allowed=False` must not take) one of the tuples."""
-        self.add_block(TableBlock.one(self._domain_of, self._scope(scope), tuples, allowed, self.new_terms(weight, hard)))
+        self.add_block(
+            TableBlock.one(self._domain_of, self._scope(scope), tuples, allowed, self.new_terms(weight, hard))
+        )
 
     def add_tables(
         self,

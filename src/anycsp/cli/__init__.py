@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -55,6 +55,15 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(f"anycsp.cli.{name}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left: nothing more to say
+            return 0
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -73,16 +82,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; its exit code. Every error a user can cause is one line on stderr and exit code 2."""
     try:
         code = anycsp.main(args=arguments, prog_name="anycsp", standalone_mode=False)
-        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.UsageError as error:
         where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
         return _fail(error.format_message() + where, 2)
     except (AnyCSPError, click.ClickException) as error:
         return _fail(error.format_message() if isinstance(error, click.ClickException) else str(error), 2)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left: nothing more to say
-        return 0
     except OSError as error:
         return _fail(f"{error.filename or 'input/output'}: {(error.strerror or str(error)).lower()}", 2)
     except (KeyboardInterrupt, click.Abort):

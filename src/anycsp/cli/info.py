@@ -53,7 +53,7 @@ def info(file: str | None, format_name: str | None, colors: int | None, system: 
 
 def describe(problem: Problem) -> dict[str, Any]:
     """Plain facts about a problem; keys as in `--json`."""
-    sizes = problem.domains.sizes
+    sizes = problem.domain_sizes
     blocks = [block for block in problem.blocks if len(block)]
     arities = Counter(int(a) for block in blocks for a in block.arity.tolist())
     weights = np.concatenate([block.terms.weight for block in blocks]) if blocks else np.ones(0)

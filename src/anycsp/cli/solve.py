@@ -12,8 +12,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 import anycsp
+from anycsp.check import WEIGHT_OBJECTIVES
 from anycsp.cli.options import colors_option, file_argument, format_option, warn
 from anycsp.cli.progress import ProgressLine
 from anycsp.errors import FormatError, ProblemError
@@ -21,6 +23,7 @@ from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
 from anycsp.formats.source import load
+from anycsp.objective import Objective
 from anycsp.output import write_whole
 from anycsp.problem import Problem
 
@@ -198,20 +201,23 @@ class Report:
 
 
 def verdict(problem: Problem, result: Result) -> str:
-    """SATISFIABLE when all that must hold does: everything, or the hard constraints where some are soft by intent.
-    Never UNSATISFIABLE, nor OPTIMUM FOUND: the search proves nothing."""
-    optimisation = problem.objective is not None and problem.objective.kind != "colors"
-    some_hard = any(block.terms.hard.any() for block in problem.blocks)
-    feasible = result.hard_violated == 0 if optimisation or some_hard else result.violated == 0
-    return "SATISFIABLE" if feasible else "UNKNOWN"
+    """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
+    is what is optimised; otherwise all. Never UNSATISFIABLE nor OPTIMUM FOUND: the search proves nothing."""
+    soft = any(block.terms.hard.any() for block in problem.blocks) or _is_weight(problem.objective)
+    return "SATISFIABLE" if (result.hard_violated == 0 if soft else result.violated == 0) else "UNKNOWN"
+
+
+def _is_weight(objective: Objective | None) -> bool:
+    return objective is not None and objective.kind in WEIGHT_OBJECTIVES
 
 
 def objective_line(problem: Problem, weight: float, hard_violated: int) -> str:
-    """What an `o` line says: the cut, or the violated weight; nothing while a hard constraint is violated."""
+    """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to; nothing
+    while a hard constraint is violated."""
     if hard_violated:
         return ""
-    if problem.objective is not None and problem.objective.kind == "cut":
-        return _number(problem.objective.constant - weight)
+    if problem.objective is not None and _is_weight(problem.objective):
+        return _number(problem.objective.value(weight, np.zeros(0, np.int64)))
     return _number(weight)
 
 

@@ -64,7 +64,9 @@ class DistinctBlock(Block):
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         return {
             "except_values": tuple(values for b in blocks for values in b.except_values),
-            **{name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("operator", "bound", "has_result")},
+            **{
+                name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("operator", "bound", "has_result")
+            },
         }
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
@@ -96,7 +98,11 @@ class DistinctBlock(Block):
     ) -> None:
         for scope, w, h in zip(scopes, weight, hard, strict=True):
             listed, result = (scope[:-1], scope[-1]) if plain.get("result") else (scope, None)
-            indices, excepted, terms = np.array(listed, dtype=np.int64), plain.get("except", ()), problem.new_terms(w, h)
+            indices, excepted, terms = (
+                np.array(listed, dtype=np.int64),
+                plain.get("except", ()),
+                problem.new_terms(w, h),
+            )
             problem.add_block(cls.one(indices, excepted, plain["operator"], int(plain["bound"]), result, terms))
 
     def labellings(self, domains: Domains) -> list[Labelling]:

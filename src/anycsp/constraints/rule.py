@@ -17,7 +17,7 @@ import numpy.typing as npt
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
-from anycsp.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, operation
+from anycsp.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, expression_of
 from anycsp.lazy import lazy
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class RuleBlock(Block):
     ) -> None:
         for scope, w, h in zip(scopes, weight, hard, strict=True):
             variables = [Variable(x, problem.names[x]) for x in scope]
-            expression = _expression(plain["expression"], variables)
+            expression = expression_of(plain["expression"], variables)
             bounds(expression, problem.bounds)
             problem.add_block(cls.one(expression, problem.new_terms(w, h)))
 
@@ -151,17 +151,6 @@ class RuleBlock(Block):
             tuple(values),
             torch.from_numpy(self.parameters_of(rows).T.copy()),
         )
-
-
-def _expression(tree: Any, scope: Sequence[Variable]) -> Operand:
-    """The inverse of the tree in `describe`."""
-    if isinstance(tree, Mapping) and isinstance(tree.get("slot"), int) and 0 <= tree["slot"] < len(scope):
-        return scope[tree["slot"]]
-    if isinstance(tree, list) and tree and isinstance(tree[0], str):
-        return operation(tree[0], *(_expression(operand, scope) for operand in tree[1:]))
-    if type(tree) is int:
-        return tree
-    raise ProblemError("an expression is an integer, a slot of the scope, or an operation on expressions")
 
 
 @dataclass(frozen=True)

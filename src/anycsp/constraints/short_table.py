@@ -163,7 +163,9 @@ class ShortTableLabelling(Labelling):
                 edge_start[slots] - edge_start[slots.start] + np.arange(low.shape[1]), device=positions.device
             )
             sizes = np.diff(edge_start[slots.start : slots.stop + 1])
-            ends = torch.zeros(len(positions), int(sizes.sum()) + len(sizes), dtype=torch.int64, device=positions.device)
+            ends = torch.zeros(
+                len(positions), int(sizes.sum()) + len(sizes), dtype=torch.int64, device=positions.device
+            )
             run, row, slot = hit.nonzero(as_tuple=True)
             one = torch.ones_like(run)
             ends.index_put_((run, first[slot] + low[row, slot]), one, accumulate=True)

@@ -151,4 +151,8 @@ def to_text(problem: Problem, format: str | None = None, path: str = "") -> str:
         raise ConversionError(f"{path}: of unknown format; say which: {', '.join(FORMATS)}")
     if chosen.write is None:
         raise ConversionError(f"{chosen.name} files are only read, not written")
+    if problem.definitions and chosen.name != "json":
+        raise ConversionError(
+            f"{chosen.name} cannot hold auxiliary variables such as {problem.names[min(problem.definitions)]!r}"
+        )
     return chosen.write(problem)

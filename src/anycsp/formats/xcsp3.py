@@ -99,7 +99,6 @@ def _parser_module(source: Source) -> Any:
 def _parsed(xparser: Any, root: Any) -> Any:
     """pycsp3's entries of an XML tree that is already there; its own constructor would read the file unguarded."""
 
-
     class Parser(xparser.ParserXCSP3):  # type: ignore[misc, name-defined]
         def parsing_of_constraints_inner(self, element: Any, arguments: Any) -> Any:
             if element.tag != "slide":

@@ -128,7 +128,9 @@ class Loader:
             left = self.expression(node.cnt[0], arguments)
             members = [self.expression(son, arguments) for son in node.cnt[1].cnt]
             constant = all(isinstance(m, int) for m in members)
-            inside: Expression = operation("in", left, *members) if constant else any_of([operation("eq", left, m) for m in members])
+            inside: Expression = (
+                operation("in", left, *members) if constant else any_of([operation("eq", left, m) for m in members])
+            )
             return inside if kind == TypeNode.IN else ~inside
         name = kind.lowercase_name
         if name not in CODE:
@@ -422,7 +424,9 @@ def _element(load: Loader, c: Arguments) -> None:
         index = _shifted(load.operand(c[TypeCtrArg.INDEX]), start)
     value = c.get(TypeCtrArg.VALUE)
     at = element(items, index)
-    load.post(operation("eq", at, load.operand(value)) if value is not None else load.condition(at, c[TypeCtrArg.CONDITION]))
+    load.post(
+        operation("eq", at, load.operand(value)) if value is not None else load.condition(at, c[TypeCtrArg.CONDITION])
+    )
 
 
 def _shifted(index: Operand, start: int) -> Operand:
@@ -483,7 +487,10 @@ def _bin_packing(load: Loader, c: Arguments) -> None:
 def _knapsack(load: Loader, c: Arguments) -> None:
     weight_condition, profit_condition = c.all(TypeCtrArg.CONDITION)
     items = load.operands(c[TypeCtrArg.LIST])
-    for coefficients, condition in ((c[TypeCtrArg.WEIGHTS], weight_condition), (c[TypeCtrArg.PROFITS], profit_condition)):
+    for coefficients, condition in (
+        (c[TypeCtrArg.WEIGHTS], weight_condition),
+        (c[TypeCtrArg.PROFITS], profit_condition),
+    ):
         products = [operation("mul", x, k) for x, k in zip(items, coefficients, strict=True)]
         load.post(load.condition(total(products), condition))
 

@@ -1,0 +1,47 @@
+# Each target is one command on a fresh machine that has python3 (3.10 or newer, with venv), a C++ compiler and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+NATIVE := CMakeLists.txt $(wildcard src/anycsp/native/*.cpp src/anycsp/native/*.h)
+WORKERS ?= 2
+
+.PHONY: install demo test check format clean
+
+install: $(INSTALLED)
+
+$(VENV)/.created:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	touch $@
+
+# Editable: Python sources are used where they lie; only a change of what is compiled or required installs anew.
+# constraints.txt is what keeps torch at the processor-only build.
+$(INSTALLED): $(VENV)/.created pyproject.toml constraints.txt $(NATIVE)
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable ".[all,dev]"
+	$(BIN)/python -c "from anycsp import native; assert native.available(), native.why_not()"
+	touch $@
+
+EXAMPLE := examples/planted3sat.cnf
+
+demo: install
+	@mkdir -p build
+	$(BIN)/anycsp info $(EXAMPLE)
+	$(BIN)/anycsp solve $(EXAMPLE) --time-limit 30 | tee build/demo-answer.txt
+	$(BIN)/anycsp check $(EXAMPLE) build/demo-answer.txt
+
+test: install
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+check: install
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+
+format: install
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+clean:
+	rm -rf $(VENV) build
