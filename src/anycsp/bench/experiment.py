@@ -45,10 +45,15 @@ class Experiment:
     limits: Mapping[BudgetName, Limit]
     measures: Mapping[str, Measure]
     """By group."""
+    group_limits: Mapping[str, Mapping[BudgetName, Limit]] = field(default_factory=dict)
+    """Limits of groups that differ from the rest."""
     seeds: Mapping[BudgetName, int] = field(default_factory=lambda: {"quick": 1, "paper": 1})
     """How often every system runs on every instance, with seeds 0, 1, …"""
     frames: int = 0
     """Record the assignments of this many steps, for a picture."""
+
+    def limit(self, budget: BudgetName, group: str) -> Limit:
+        return self.group_limits.get(group, self.limits)[budget]
 
     @property
     def groups(self) -> list[str]:

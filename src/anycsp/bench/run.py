@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
+from anycsp.bench.baselines.ours import Ours
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
 from anycsp.check import WrongAnswer, recount
 from anycsp.plain import of_problem
@@ -49,13 +50,11 @@ def execute(task: Task, instance: Instance, experiment: Experiment, baseline: Ba
         problem = instance.load()
         if not baseline.supports(problem):
             return record(task, instance, "unsupported")
-        limit = task.limit
-        frames = experiment.frames
         began = time.perf_counter()
-        result = baseline.run(problem, limit, task.seed)
+        result = baseline.run(problem, task.limit, task.seed)
         wall = time.perf_counter() - began
-        if frames:
-            result = replace(result, frames=_frames(baseline, problem, task, frames))
+        if experiment.frames and isinstance(baseline, Ours):
+            result = replace(result, frames=baseline.frames(problem, task.seed, experiment.frames))
     except Exception as error:
         return record(task, instance, "error", note=f"{type(error).__name__}: {error}"[:500])
     return checked(task, instance, problem, result, wall)
@@ -94,7 +93,7 @@ def checked(task: Task, instance: Instance, problem: Problem, result: BaselineRe
 
 
 def record(task: Task, instance: Instance, status: str, **facts: Any) -> dict[str, Any]:
-    """status: ok | late | no answer | wrong answer | timeout | error | unsupported | not installed … | not shipped yet"""
+    """`status`: ok, late, no answer, wrong answer, timeout, error, unsupported, or why it could not run (not …)."""
     best = {"best_known": instance.best, "newest_best_known": instance.newest_best}
     return {"key": task.key, **asdict(task), "status": status, **best, **facts}
 
@@ -116,13 +115,6 @@ def _thinned(trace: list[Point]) -> list[Point]:
         return trace
     keep = np.unique(np.linspace(0, len(trace) - 1, TRACE_POINTS).round().astype(int))
     return [trace[i] for i in keep]
-
-
-def _frames(baseline: Baseline, problem: Problem, task: Task, count: int) -> list[list[int]]:
-    """The assignments of the first steps of our own search; none for other systems."""
-    from anycsp.bench.baselines.ours import Ours
-
-    return baseline.frames(problem, task.seed, count) if isinstance(baseline, Ours) else []
 
 
 def find_instance(experiment: Experiment, data: Path, task: Task) -> Instance:

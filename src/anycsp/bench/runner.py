@@ -60,9 +60,8 @@ def plan(
             reason, version = system.unavailable(), system.version()
             for instance in (i for i in instances if name not in i.skip):
                 for seed in range(experiment.seeds[budget]):
-                    limit = experiment.limits[budget]
-                    group = instance.group
-                    task = Task(experiment.name, instance.name, group, name, version, seed, budget, limit)
+                    limit = experiment.limit(budget, instance.group)
+                    task = Task(experiment.name, instance.name, instance.group, name, version, seed, budget, limit)
                     if task.key in done:
                         finished += 1
                     elif reason is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.constraints.base import Block
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.models.choose import kind_of
@@ -95,9 +97,13 @@ def tables(problem: Problem) -> Iterator[tuple[IntArray, IntArray, bool, float]]
                 yield scope, forbidden[None, :], False, weight
 
 
-def _only_block(problem: Problem, family: type) -> TableBlock | ClauseBlock | None:
+BlockType = TypeVar("BlockType", bound=Block)
+
+
+def _only_block(problem: Problem, family: type[BlockType]) -> BlockType | None:
+    """The problem's one block, where all its constraints are of one family."""
     blocks = [block for block in problem.blocks if len(block)]
-    return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], family) else None  # type: ignore[return-value]
+    return blocks[0] if len(blocks) == 1 and isinstance(blocks[0], family) else None
 
 
 def _pair_kind(relation: Relation) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 import warnings
 from multiprocessing.connection import Connection
@@ -14,7 +15,7 @@ from typing import Any
 
 from anycsp.bench.run import Task
 
-GRACE_SECONDS = 20.0
+GRACE_SECONDS = 60.0
 """Beyond its limit, a run may take this long for reading, checking and overrunning before it is ended."""
 GRACE_FACTOR = 1.5
 
@@ -58,11 +59,12 @@ class Worker:
 def _training_allowance(task: Task) -> float:
     from anycsp.bench.baselines.run_csp import RunCsp, training_seconds
 
-    return 1.5 * training_seconds(task.limit) if task.solver == RunCsp.name else 0.0
+    return 4 * training_seconds(task.limit) if task.solver == RunCsp.name else 0.0
 
 
 def _serve(connection: Connection, data: Path, models: Path | None) -> None:
     os.setsid()  # a group of its own, so that the solver's children end with it
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     warnings.filterwarnings("ignore", "Sparse CSR tensor support")
@@ -78,3 +80,10 @@ def _serve(connection: Connection, data: Path, models: Path | None) -> None:
         chosen = experiment(task.experiment)
         instance = find_instance(chosen, data, task)
         connection.send(execute(task, instance, chosen, solver(task.solver, models)))
+
+
+def _end_with(parent: int) -> None:
+    """A parent that was killed cannot end its workers: they end themselves, and do not search on for minutes."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.killpg(os.getpid(), signal.SIGKILL)

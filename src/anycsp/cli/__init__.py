@@ -25,6 +25,8 @@ COMMANDS = {
     "train": "Train a policy from a configuration file.",
     "evaluate": "Measure models on files.",
     "plot": "Draw the curves of a training run.",
+    "bench": "Run the paper's experiments against real baselines, resumable.",
+    "report": "Tables and figures from the results of bench.",
     "models": "List the shipped models, or show the card of one.",
     "version": "Print the version.",
 }

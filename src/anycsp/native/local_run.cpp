@@ -11,6 +11,7 @@ std::unique_ptr<Strategy> make_strategy(const std::string& name, Run& run, Param
     if (name == "tabu") return make_tabu(run, parameters);
     if (name == "walksat") return make_walksat(run, parameters);
     if (name == "probsat") return make_probsat(run, parameters);
+    if (name == "ccls") return make_ccls(run, parameters);
     if (name == "weighting") return make_weighting(run, parameters);
     throw std::invalid_argument("unknown strategy " + name);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -13,10 +14,10 @@ from anycsp.distributions import Distribution
 from anycsp.errors import AnyCSPError
 from anycsp.policy import PolicyConfig
 
-if __import__("sys").version_info >= (3, 11):
+if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # type: ignore[import-not-found]
 
 
 class ConfigError(AnyCSPError, ValueError):

@@ -134,7 +134,7 @@ class Trainer:
             loss = reinforce(config, batch, window, end.initial, depth, self.scale)
         with self._timed("backward"):
             self.optimizer.zero_grad(set_to_none=True)
-            loss.value.backward()
+            torch.autograd.backward(loss.value)
         with self._timed("optimizer"):
             norm = float(torch.nn.utils.clip_grad_norm_(self.policy.parameters(), config.clip))
             if self._explodes(norm):

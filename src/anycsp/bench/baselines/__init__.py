@@ -15,7 +15,7 @@ from anycsp.bench.baselines.gcol_search import HybridEA, TabuCol
 from anycsp.bench.baselines.goemans_williamson import GoemansWilliamson
 from anycsp.bench.baselines.greedy_coloring import GreedyColoring
 from anycsp.bench.baselines.greedy_cut import GreedyCut
-from anycsp.bench.baselines.local_engine import LocalEngine
+from anycsp.bench.baselines.local_engine import LOCAL_SEARCHES
 from anycsp.bench.baselines.ours import parse
 from anycsp.bench.baselines.rc2 import Rc2
 from anycsp.bench.baselines.run_csp import RunCsp
@@ -34,11 +34,7 @@ BASELINES: dict[str, Baseline] = {
         Ace(),
         Cosoco(),
         RunCsp(),
-        LocalEngine("walksat", "walksat"),
-        LocalEngine("probsat", "probsat"),
-        LocalEngine("maxwalksat", "maxwalksat"),
-        LocalEngine("ccls", "ccls"),
-        LocalEngine("satlike", "satlike"),
+        *LOCAL_SEARCHES,
         CpSat(),
         Cadical(),
         Rc2(),
@@ -49,9 +45,11 @@ BASELINES: dict[str, Baseline] = {
 
 
 def solver(name: str, models: Path | None = None) -> Baseline:
-    """A system by name; `anycsp:MODEL[:SEARCH]` is ours, its model from the folder `models` or shipped."""
+    """A system by name; `anycsp:…` is ours, its model from the folder `models` or shipped."""
     if name.startswith("anycsp:"):
         return parse(name, models)
     if name not in BASELINES:
-        raise AnyCSPError(f"unknown solver {name!r}; known are {', '.join(BASELINES)} and anycsp:MODEL[:SEARCH]")
+        raise AnyCSPError(
+            f"unknown solver {name!r}; known are {', '.join(BASELINES)}, anycsp:MODEL[:SEARCH], anycsp:local"
+        )
     return BASELINES[name]

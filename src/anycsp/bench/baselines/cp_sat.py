@@ -26,14 +26,11 @@ class CpSat(Baseline):
 
         began = time.perf_counter()
         model = cp_model.CpModel()
-        if is_decision(problem):
-            variables = _decision(problem, model)
-        else:
-            variables = _optimisation(problem, model)
+        variables = _decision(problem, model) if is_decision(problem) else _optimisation(problem, model)
         trace: list[Point] = []
         best: list[np.ndarray[Any, np.dtype[np.int32]]] = []
 
-        class Anytime(cp_model.CpSolverSolutionCallback):
+        class Anytime(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]
             def on_solution_callback(self) -> None:
                 positions = np.array([self.value(x) for x in variables], dtype=np.int32)
                 violated = problem.violation_of_positions(positions).weight

@@ -33,11 +33,12 @@ def instances(data: Path, budget: BudgetName) -> list[Instance]:
 ABLATION = Experiment(
     name="ablation",
     title="Ablation",
-    about="Global against local sampling, improvement against quality as reward; each variant on the tests of its problem.",
+    about="Global against local sampling, improvement against quality as reward, each on its own problem's tests.",
     paper="Tables KCOL-Ab, MAXCUT-Ab, MAXSAT-Ab and the curve over search steps",
     instances=instances,
     solvers=tuple(f"anycsp:{problem}{variant}" for problem in PROBLEMS for variant in VARIANTS),
     limits={"quick": Limit(5.0), "paper": Limit(1200.0)},
+    group_limits={group: gset.GSET.limits for group in gset.GSET.groups},
     measures={
         "chi<10": "solved",
         "chi>=10": "solved",

@@ -42,7 +42,7 @@ COLORING = Experiment(
     solvers=(
         "anycsp:coloring",
         "anycsp:coloring:hybrid",
-        "anycsp:coloring:local",
+        "anycsp:local",
         "greedy-coloring",
         "dsatur",
         "hybrid-ea",

@@ -30,6 +30,7 @@ CROSS = Experiment(
     instances=instances,
     solvers=tuple(f"anycsp:{model}" for model in ("rb", "coloring", "maxcut", "sat", "maxsat")),
     limits={"quick": Limit(5.0), "paper": Limit(1200.0)},
+    group_limits={"Gset800": gset.GSET.limits, "SL250": satlib.SATLIB.limits},
     measures={
         "RB50": "solved",
         "chi<10": "solved",

@@ -33,7 +33,7 @@ MAX_K_SAT = Experiment(
     solvers=(
         "anycsp:maxsat",
         "anycsp:maxsat:hybrid",
-        "anycsp:maxsat:local",
+        "anycsp:local",
         "maxwalksat",
         "ccls",
         "satlike",

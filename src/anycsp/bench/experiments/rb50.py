@@ -33,7 +33,7 @@ RB50 = Experiment(
     "The paper's files are not public here: RB50 is a generated stand-in of the same parameters, frb50-23 are files.",
     paper="the survival plot on RB50",
     instances=instances,
-    solvers=("anycsp:rb", "anycsp:rb:hybrid", "anycsp:rb:local", "ace", "cosoco", "cp-sat", "cadical", "toulbar2"),
+    solvers=("anycsp:rb", "anycsp:rb:hybrid", "anycsp:local", "ace", "cosoco", "cp-sat", "cadical", "toulbar2"),
     limits={"quick": Limit(10.0), "paper": Limit(1200.0)},
     measures={"RB50": "solved", "frb50-23": "solved"},
 )
