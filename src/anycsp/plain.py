@@ -190,6 +190,26 @@ def cnf(source: Source) -> PlainProblem:
     return PlainProblem(_numbered(variables), [{0: 0, 1: 1}] * variables, constraints)
 
 
+def wcnf(source: Source) -> PlainProblem:
+    """Old form: a weight before each clause, hard from the header's top; that of 2022: `h` before the hard ones."""
+    variables, top, constraints = 0, math.inf, []
+    for words in _words(source):
+        if words[0].startswith("c"):
+            continue
+        if words[0] == "p":
+            variables, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
+            continue
+        literals = [int(word) for word in words[1:-1]]
+        hard = words[0] == "h" or float(words[0]) >= top
+        weight = 1 if hard else int(words[0])
+        variables = max([variables, *map(abs, literals)])
+        if weight:
+            clause = {"kind": "literals", "scope": [abs(l) - 1 for l in literals], "literals": literals}
+            constraints.append({**clause, "weight": weight, "hard": hard})
+    domains = [{0: 0, 1: 1}] * variables
+    return PlainProblem(_numbered(variables), domains, constraints, "cost", _objective({"kind": "cost"}))
+
+
 def col(source: Source) -> PlainProblem:
     vertices, edges = 0, set()
     for words in _words(source):
@@ -284,6 +304,7 @@ def _json_domain(spec: Any, shared: Mapping[str, Mapping[int | str, int]]) -> Ma
 
 READERS: dict[str, Callable[[Source], PlainProblem]] = {
     "cnf": cnf,
+    "wcnf": wcnf,
     "col": col,
     "rudy": rudy,
     "mtx": mtx,
