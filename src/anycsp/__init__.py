@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anycsp.errors import AnyCSPError, FormatError, ModelError, ProblemError, TooLargeError
-from anycsp.problem import Problem, Variable
+from anycsp.expressions import Variable
+from anycsp.problem import Problem
 
 if TYPE_CHECKING:
     from anycsp.formats import read
