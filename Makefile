@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 NATIVE := CMakeLists.txt $(wildcard src/anycsp/native/*.cpp src/anycsp/native/*.h)
 WORKERS ?= 2
 
-.PHONY: install demo test check format clean
+.PHONY: install demo test check bench-quick format clean
 
 install: $(INSTALLED)
 
@@ -42,6 +42,13 @@ check: install
 format: install
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+# Goes on where it was stopped; the report is runs/bench-quick/report.html.
+DATA ?= ../shared/data
+
+bench-quick: install
+	$(BIN)/anycsp bench all --budget quick --data $(DATA) --out runs/bench-quick
+	$(BIN)/anycsp report runs/bench-quick
 
 clean:
 	rm -rf $(VENV) build
