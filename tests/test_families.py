@@ -12,9 +12,12 @@ from families import FAMILIES, Drawn, Family
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anycsp import Problem
+from anycsp import Problem, native
+from anycsp.check import recount
 from anycsp.constraints.base import FAMILIES as KINDS
 from anycsp.graph import compile_graph
+from anycsp.plain import of_problem
+from anycsp.policy import PolicyConfig, PolicyNetwork
 
 EXAMPLES = 200
 seeds = st.integers(0, 2**32 - 1)
@@ -83,6 +86,17 @@ def test_labels_and_violations_equal_brute_force(family: Family, seed: int) -> N
     check(problem, drawn, draw_positions(problem, rng, 6))
 
 
+@pytest.mark.parametrize("family", [f for f in FAMILIES if f.__name__ != "external"], ids=lambda f: f.__name__)
+@settings(max_examples=50)
+@given(seed=seeds)
+def test_independent_checker_counts_the_same(family: Family, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem, _ = draw_problem(family, rng)
+    for row in draw_positions(problem, rng, 4):
+        counted, again = problem.violation_of_positions(row), recount(of_problem(problem), problem.values(row).tolist())
+        assert counted == (again.violated, again.violated_weight, again.hard_violated)
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
 @settings(max_examples=30)
 @given(seed=seeds)
@@ -116,3 +130,46 @@ def test_description_reads_back_as_the_same_constraints(family: Family, seed: in
         {**d, "kind": ""} for d in problem.describe_constraints() if d["kind"] == "rule"
     ]
     check(again, drawn, draw_positions(problem, rng, 4))
+
+
+@pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
+@settings(max_examples=60)
+@given(seed=seeds)
+def test_native_labels_equal_the_twin(family: Family, seed: int) -> None:
+    from anycsp.native.search import NativeSearch
+
+    rng = np.random.default_rng(seed)
+    problem, _ = draw_problem(family, rng)
+    graph = compile_graph(problem)
+    if graph.num_constraints == 0:
+        return
+    positions = (rng.random((5, problem.num_variables)) * problem.domains.sizes).astype(np.int64)
+    search = NativeSearch(graph, PolicyNetwork(PolicyConfig(hidden=8)), runs=5)
+    search.start(positions)
+    assert (search.labels() == graph.labels(torch.from_numpy(positions)).numpy()).all()
+
+
+@pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
+@pytest.mark.parametrize("graded", [False, True])
+@pytest.mark.parametrize("family", [f for f in FAMILIES if f.__name__ != "external"], ids=lambda f: f.__name__)
+@settings(max_examples=30)
+@given(seed=seeds)
+def test_local_search_state_stays_true(family: Family, graded: bool, seed: int) -> None:
+    """After any moves the state of local search is what the assignment says: `verify` recomputes it."""
+    rng = np.random.default_rng(seed)
+    problem, _ = draw_problem(family, rng)
+    graph = compile_graph(problem)
+    if graph.num_constraints == 0 or (problem.domains.sizes == 1).all():
+        return
+    search = native.module().LocalSearch(
+        problem=native.native_problem(graph), strategy="tabu", parameters={}, runs=2, seed=seed % 1000, threads=1,
+        graded=graded, external=None,
+    )  # fmt: skip
+    search.start(None)
+    search.advance(50, 1.0)
+    search.verify()
+    for row, score in zip(search.best_positions(), search.best_score(), strict=True):
+        counted = problem.violation_of_positions(row)
+        searched = counted.violated - int(graph.constant[0, 0])  # constraints on no variable are not searched
+        assert (score == 0) == (searched == 0)

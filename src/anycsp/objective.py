@@ -13,8 +13,8 @@ from anycsp.expressions import Operand, evaluate, operation
 
 @dataclass(frozen=True)
 class Objective:
-    """`kind` names it in the output. A cut is `constant − violated weight`; colours counts distinct values;
-    minimize and maximize have an expression."""
+    """`kind` names it in the output. A cut is `constant − violated weight`, and so is a gain; a cost is
+    `constant + violated weight`; colours counts distinct values; minimize and maximize have an expression."""
 
     kind: str
     constant: float = 0.0
@@ -25,7 +25,8 @@ class Objective:
             return int(evaluate(self.expression, values)[0])
         if self.kind == "colors":
             return len(np.unique(values))
-        result = self.constant - violated_weight if self.kind == "cut" else violated_weight
+        sign = -1 if self.kind in ("cut", "gain") else 1
+        result = self.constant + sign * violated_weight
         return int(result) if float(result).is_integer() else result
 
     def better_than(self, value: int) -> Operand:

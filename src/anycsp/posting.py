@@ -190,7 +190,7 @@ def _comparison(problem: Problem, expression: Operation, terms: Terms) -> Block 
     left, right = expression.operands
     operator = expression.operator
     if operator == "ne":
-        matching = _different(problem, left, right, terms)
+        matching = _different(problem, expression, terms)
         if matching is not None:
             return matching
     for a, b, op in ((left, right, operator), (right, left, MIRRORED[operator])):
@@ -210,25 +210,28 @@ def _comparison(problem: Problem, expression: Operation, terms: Terms) -> Block 
     return _sum(problem, parts, operator, -constant, terms)
 
 
-def _different(problem: Problem, left: Operand, right: Operand, terms: Terms) -> TableBlock | None:
+def _different(problem: Problem, expression: Operation, terms: Terms) -> TableBlock | None:
     """f(x) ≠ g(y), f and g one-to-one: every value conflicts with at most one, however large the domains."""
-    parts, constant = linear_form(operation("sub", left, right))
-    if len(parts) != 2:
+    scope, program, parameters = compile_expression(expression)
+    if len(scope) != 2:
         return None
-    sides = [unary_values(problem, part) for _, part in parts]
-    if sides[0] is None or sides[1] is None or sides[0][0] == sides[1][0]:
-        return None
-    (x, first), (y, second) = sides
-    first, second = parts[0][0] * first, -(parts[1][0] * second + constant)
-    if len(np.unique(first)) < len(first) or len(np.unique(second)) < len(second):
-        return None
-    key = ("different", first.tobytes(), second.tobytes())
+    key = ("different", program, tuple(parameters), *(problem.domain(x).key for x in scope))
     if key not in problem.relations:
+        parts, constant = linear_form(operation("sub", *expression.operands))
+        sides = {}
+        for coefficient, part in parts:
+            unary = unary_values(problem, part)
+            if coefficient == 0 or unary is None or unary[0] in sides or len(np.unique(unary[1])) < len(unary[1]):
+                return None
+            sides[unary[0]] = coefficient * unary[1]
+        if len(sides) != 2:
+            return None
+        first, second = sides[scope[0]], -(sides[scope[1]] + constant)
         _, at_first, at_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
         pairs = np.stack([at_first, at_second], axis=1).astype(np.int64)
         problem.relations[key] = Relation((len(first), len(second)), pairs, False)
-    start, scope = np.array([0, 2], dtype=np.int64), np.array([x, y], dtype=np.int64)
-    return TableBlock(terms, start, scope, np.zeros(1, np.int64), (problem.relations[key],))
+    start, indices = np.array([0, 2], dtype=np.int64), np.array(scope, dtype=np.int64)
+    return TableBlock(terms, start, indices, np.zeros(1, np.int64), (problem.relations[key],))
 
 
 def _sum(

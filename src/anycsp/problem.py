@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations as combinations_of
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from anycsp.constraints.short_table import ShortRelation, ShortTableBlock
 from anycsp.constraints.table import DENSE_LIMIT, Relation, TableBlock
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
-from anycsp.expressions import Expression, Operand, Variable, bounds, evaluate, scope_of, trace
+from anycsp.expressions import Expression, Operand, Operation, Variable, bounds, evaluate, operation, scope_of, trace
 from anycsp.global_constraints import GlobalConstraints
 from anycsp.objective import Objective
 from anycsp.posting import block_of, combinations, relation_of_truth
@@ -174,7 +175,7 @@ class Problem(GlobalConstraints):
             self._domains = Domains.of(self._domain_of)
         return self._domains
 
-    def index(self, variable: VariableLike) -> int:
+    def index(self, variable: VariableLike | Expression) -> int:
         """The index of a variable given by handle, name or index."""
         if isinstance(variable, Variable):
             index = variable.index
@@ -190,7 +191,14 @@ class Problem(GlobalConstraints):
             raise ProblemError(f"unknown variable {index}: there are {len(self._names)}")
         return index
 
-    def _scope(self, scope: Iterable[VariableLike]) -> IntArray:
+    def _operand(self, item: VariableLike | Expression) -> Expression:
+        """An expression as it is, a variable given by name or index as its handle."""
+        if isinstance(item, Expression):
+            return item
+        index = self.index(item)
+        return Variable(index, self._names[index])
+
+    def _scope(self, scope: Iterable[VariableLike | Expression]) -> IntArray:
         return np.array([self.index(v) for v in scope], dtype=np.int64)
 
     # ── constraints ──────────────────────────────────────────────────────────────────────────────
@@ -366,13 +374,20 @@ class Problem(GlobalConstraints):
 
     def add_all_different(
         self,
-        scope: Sequence[VariableLike],
+        scope: Sequence[VariableLike | Expression],
         *,
         except_values: Sequence[int] = (),
         weight: float = 1.0,
         hard: bool = False,
     ) -> None:
-        """No two variables of the scope take the same value (values in `except_values` may repeat)."""
+        """No two of the scope take the same value (values in `except_values` may repeat). Expressions such as x + 1
+        may stand in the scope; then every pair is a constraint of its own, most of them matchings."""
+        if any(isinstance(x, Operation) for x in scope):
+            if except_values:
+                raise ProblemError("all-different with excepted values: over variables only")
+            for a, b in combinations_of(scope, 2):
+                self.add(operation("ne", *(self._operand(x) for x in (a, b))), weight=weight, hard=hard)
+            return
         indices, terms = self._scope(scope), self.new_terms(weight, hard)
         if len(np.unique(indices)) < len(indices):
             # A variable differs from itself only by an excepted value: a unary allowed table says just that,
@@ -399,6 +414,11 @@ class Problem(GlobalConstraints):
         if len(place) != self._constraints or (np.sort(place) != np.arange(self._constraints)).any():
             raise ProblemError(f"an order of the constraints names each of 0..{self._constraints - 1} once")
         self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self._blocks]
+
+    def require_all(self) -> None:
+        """Make every constraint hard: what an optimisation problem means by its constraints."""
+        hard = [replace(b, terms=replace(b.terms, hard=np.ones(len(b), dtype=np.bool_))) for b in self._blocks]
+        self._blocks = hard
 
     def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
         if variables.size and not (variables.min() >= 0 and variables.max() < len(self._names)):

@@ -169,7 +169,7 @@ class Report:
             stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
 
             def callback(progress: Progress) -> None:
-                best = objective_line(problem, progress.violated_weight, progress.hard_violated)
+                best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
@@ -193,7 +193,8 @@ class Report:
         )
         if result.objective is not None:
             self.comment(f"{result.objective['kind']} {result.objective['value']}")
-        best = objective_line(problem, result.violated_weight, result.hard_violated)
+        value = result.objective["value"] if result.objective and result.violated == 0 else None
+        best = objective_line(problem, result.violated_weight, result.hard_violated, value)
         if best and not self._quiet:
             self._objective(best)
         print(f"s {verdict(problem, result)}")
@@ -211,11 +212,13 @@ def _is_weight(objective: Objective | None) -> bool:
     return objective is not None and objective.kind in WEIGHT_OBJECTIVES
 
 
-def objective_line(problem: Problem, weight: float, hard_violated: int) -> str:
-    """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to; nothing
-    while a hard constraint is violated."""
+def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
+    """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to, or the
+    value of an objective to minimize or maximize; nothing while a hard constraint is violated."""
     if hard_violated:
         return ""
+    if problem.objective is not None and problem.objective.expression is not None:
+        return "" if value is None else _number(value)
     if problem.objective is not None and _is_weight(problem.objective):
         return _number(problem.objective.value(weight, np.zeros(0, np.int64)))
     return _number(weight)

@@ -94,8 +94,8 @@ class ExtremumBlock(Block):
         terms = []
         for slot in range(self.scope_start[row], self.scope_start[row + 1]):
             own = self.term[self.term_start[slot] : self.term_start[slot + 1]].tolist()
-            domain = domains[self.scope[slot]]
-            terms.append([[domain.external(p), t] for p, t in enumerate(own)])
+            values = domains[self.scope[slot]].values.tolist()
+            terms.append([[v, t] for v, t in zip(values, own, strict=True)])
         return {
             "kind": "extremum",
             "scope": self.scope_of(row).tolist(),

@@ -114,7 +114,7 @@ class ShortTableBlock(Block):
             cells: list[Any] = []
             for x, a, b in zip(scope, low, high, strict=True):
                 whole = a == 0 and b == len(domains[x]) - 1
-                cells.append("*" if whole else [domains[x].external(p) for p in range(a, b + 1)])
+                cells.append("*" if whole else domains[x].values[a : b + 1].tolist())
             rows.append(cells)
         tuples = {"allowed" if relation.allowed else "forbidden": rows}
         return {"kind": "short_table", "scope": scope, **tuples, **self._describe_terms(row)}

@@ -81,8 +81,8 @@ class SumBlock(Block):
         contributions = []
         for slot in slots:
             own = self.contribution[self.contribution_start[slot] : self.contribution_start[slot + 1]]
-            domain = domains[self.scope[slot]]
-            contributions.append([[domain.external(p), int(own[p])] for p in np.flatnonzero(own).tolist()])
+            values = domains[self.scope[slot]].values
+            contributions.append([[int(values[p]), int(own[p])] for p in np.flatnonzero(own).tolist()])
         return {
             "kind": "sum",
             "scope": self.scope_of(row).tolist(),

@@ -98,6 +98,11 @@ class Loader:
     def _code(self, symbol: str) -> int:
         return self._symbol.setdefault(symbol, len(self._symbol))
 
+    def _known_code(self, symbol: str) -> int:
+        if symbol not in self._symbol:
+            raise ProblemError(f"unknown variable or symbol {symbol!r}")
+        return self._symbol[symbol]
+
     # ── operands ─────────────────────────────────────────────────────────────────────────────────────
 
     def operand(self, item: Any) -> Operand:
@@ -108,7 +113,7 @@ class Loader:
         if isinstance(item, Node):
             return self.expression(item)
         if isinstance(item, str):
-            return self._code(item)
+            return self._known_code(item)
         raise unsupported(f"cannot take {item!r} here")
 
     def operands(self, items: Sequence[Any]) -> list[Operand]:
@@ -121,7 +126,7 @@ class Loader:
         if kind == TypeNode.INT:
             return int(node.cnt)
         if kind == TypeNode.SYMBOL:
-            return self._code(node.cnt)
+            return self._known_code(node.cnt)
         if kind == TypeNode.PAR:
             return self.operand(arguments[node.cnt])
         if kind in (TypeNode.IN, TypeNode.NOTIN):
@@ -215,6 +220,7 @@ class Loader:
             self.where = f"<{'minimize' if entry.minimize else 'maximize'}>: "
             expression = self.expression(entry.root) if entry.type == TypeObj.EXPRESSION else self._special(entry)
             if isinstance(expression, Expression):
+                self.problem.require_all()
                 (self.problem.minimize if entry.minimize else self.problem.maximize)(expression)
 
     def _special(self, entry: Any) -> Operand:
@@ -316,16 +322,8 @@ def _all_different(load: Loader, c: Arguments) -> None:
     if len(lists) > 1:
         load.problem.add_all_different_lists([load.operands(items) for items in lists], except_lists=excepted)
         return
-    items = load.operands(lists[0])
-    if all(isinstance(x, Variable) for x in items):
-        load.problem.add_all_different(items, except_values=[load.operand(v) for v in excepted])  # type: ignore[arg-type, misc]
-    elif excepted:
-        load.problem.add_all_different(load.scope(lists[0]), except_values=excepted)
-    else:
-        # Views, as in x_i + i of the queens: all pairs, since most of them are matchings.
-        for i, a in enumerate(items):
-            for b in items[i + 1 :]:
-                load.post(operation("ne", a, b))
+    items = load.scope(lists[0]) if excepted else load.operands(lists[0])
+    load.problem.add_all_different(items, except_values=[load.operand(v) for v in excepted])  # type: ignore[arg-type, misc]
 
 
 def _all_equal(load: Loader, c: Arguments) -> None:

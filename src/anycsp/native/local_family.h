@@ -80,6 +80,7 @@ std::unique_ptr<Family> make_dense(const Problem&, const anycsp::Family&);
 std::unique_ptr<Family> make_tuples(const Problem&, const anycsp::Family&);
 std::unique_ptr<Family> make_linear(const Problem&, const anycsp::Family&, bool graded);
 std::unique_ptr<Family> make_all_different(const Problem&, const anycsp::Family&, bool graded);
+std::unique_ptr<Family> make_evaluated(const Problem&, const anycsp::Family&, bool graded);
 std::unique_ptr<Family> make_external(const Problem&, const anycsp::Family&, ExternalLabels);
 
 }  // namespace anycsp::local

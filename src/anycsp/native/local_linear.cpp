@@ -1,26 +1,15 @@
-// Linear comparisons: memory holds every constraint's difference, sum − bound.
+// Linear comparisons and sums of contributions: memory holds every constraint's difference, sum − bound.
 //
 // A graded penalty is the distance to the nearest sum that satisfies, in steps of a quarter of what a variable can
 // change on average, rounded up.
 #include <algorithm>
 #include <cstdlib>
 
+#include "comparison.h"
 #include "local_family.h"
 
 namespace anycsp::local {
 namespace {
-
-// How far the difference is from one that satisfies.
-int64_t distance(int32_t op, int64_t difference) {
-    switch (op) {
-        case LE: return difference > 0 ? difference : 0;
-        case GE: return difference < 0 ? -difference : 0;
-        case EQ: return std::abs(difference);
-        case NE: return difference == 0;
-        case LT: return difference >= 0 ? difference + 1 : 0;
-        default: return difference <= 0 ? 1 - difference : 0;
-    }
-}
 
 class Linear : public Family {
   public:
@@ -28,13 +17,13 @@ class Linear : public Family {
         for (int32_t c = arrays.first_constraint; c < arrays.last_constraint; ++c) {
             int64_t widest = 0, total = 0;
             for (int32_t s = problem.scope_start[c]; s < problem.scope_start[c + 1]; ++s) {
-                int64_t a = std::abs(coefficient(s)), low = INT64_MAX, high = INT64_MIN;
-                for (int32_t v = problem.value_start[problem.scope[s]]; v < problem.value_start[problem.scope[s] + 1]; ++v) {
-                    low = std::min(low, problem.value[v]);
-                    high = std::max(high, problem.value[v]);
+                int64_t low = INT64_MAX, high = INT64_MIN;
+                for (int32_t v = 0; v < problem.domain_size(problem.scope[s]); ++v) {
+                    low = std::min(low, term(s, v));
+                    high = std::max(high, term(s, v));
                 }
-                widest = std::max(widest, a * (high - low));
-                total += a * (high - low);
+                widest = std::max(widest, high - low);
+                total += high - low;
             }
             reach_.push_back(widest);
             step_.push_back(std::max<int64_t>(1, total / (4 * (problem.scope_start[c + 1] - problem.scope_start[c]))));
@@ -77,9 +66,9 @@ class Linear : public Family {
     }
 
   private:
-    int64_t coefficient(int32_t slot) const { return arrays_.coefficient[slot - first_slot_]; }
     int64_t term(int32_t slot, int32_t position) const {
-        return coefficient(slot) * problem_.value[problem_.value_start[problem_.scope[slot]] + position];
+        if (!arrays_.term.empty()) return arrays_.term[problem_.edge_start[slot] - first_edge_ + position];
+        return arrays_.coefficient[slot - first_slot_] * problem_.value[problem_.value_start[problem_.scope[slot]] + position];
     }
     int32_t penalty(int32_t r, int64_t difference) const {
         const int64_t far = distance(arrays_.op[r], difference);

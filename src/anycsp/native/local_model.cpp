@@ -50,8 +50,10 @@ Model::Model(std::shared_ptr<const Problem> shared, const ExternalLabels& extern
             case Kind::matching: break;
             case Kind::dense: family = make_dense(p, f); break;
             case Kind::tuples: family = make_tuples(p, f); break;
+            case Kind::sum:
             case Kind::linear: family = make_linear(p, f, graded); break;
             case Kind::all_different: family = make_all_different(p, f, graded); break;
+            case Kind::evaluated: family = make_evaluated(p, f, graded); break;
             case Kind::external:
                 if (!external) throw std::invalid_argument("local search: no function for external constraints");
                 family = make_external(p, f, external);

@@ -17,6 +17,7 @@ from anycsp.problem import Assignment, Problem
 from anycsp.sampling import initial_positions
 from anycsp.search.driver import Callback, Limits, Progress, drive
 from anycsp.search.neural import neural_engine
+from anycsp.search.optimize import optimize
 from anycsp.search.result import Result, TracePoint, objective_of
 
 __all__ = ["Callback", "Progress", "Result", "TracePoint", "solve"]
@@ -46,7 +47,8 @@ def solve(
     `model`: "auto", a shipped model's name, or a path. `runs` independent runs share the time; the best of
     them is returned. `hint` is a starting assignment (variables it lacks start at random). Ends at
     `time_limit` seconds, `steps` steps, when nothing is violated, or when `stop` is set or the callback
-    returns True.
+    returns True. With an objective to minimize or maximize the search goes on from every assignment that violates
+    nothing, asking for a better one, until its limits.
     """
     if search not in ("auto", "neural"):
         raise AnyCSPError(f"unknown search {search!r}")
@@ -57,6 +59,25 @@ def solve(
         raise AnyCSPError(f"temperature = {temperature}: must be positive")
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
+    if time_limit is None and steps is None:
+        time_limit = DEFAULT_SECONDS
+    if problem.objective is not None and problem.objective.expression is not None:
+        return optimize(
+            problem,
+            solve,
+            model=model,
+            search=search,
+            time_limit=time_limit,
+            steps=steps,
+            runs=runs,
+            seed=seed,
+            callback=callback,
+            hint=hint,
+            threads=threads,
+            device=device,
+            temperature=temperature,
+            stop=stop,
+        )
     chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
     runs = runs or chosen.runs
     threads = threads or torch.get_num_threads()
@@ -64,8 +85,6 @@ def solve(
     check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden)
     graph = compile_graph(problem).to(device)
     chosen.policy.to(device)
-    if time_limit is None and steps is None:
-        time_limit = DEFAULT_SECONDS
 
     engine = neural_engine(graph, chosen, runs, seed, temperature or chosen.temperature, threads)
     start = None
@@ -80,6 +99,10 @@ def solve(
         raise RuntimeError(
             f"the search counted {outcome.best.violated} violated constraints, a recount {counted.violated}"
         )
+    if problem.definitions:
+        # Auxiliary variables are no part of the answer: it counts with them as the others determine them.
+        problem.complete(positions)
+        counted = problem.violation_of_positions(positions)
     satisfied = counted.violated == 0
     return Result(
         status="satisfied" if satisfied else "interrupted" if outcome.interrupted else "best-effort",
