@@ -37,7 +37,7 @@ def local_solve(
     positions, moves, began = start[0].astype(np.int32), 0, time.perf_counter()
     if graph.num_constraints:
         search = native.module().LocalSearch(
-            problem=native.native_problem(graph), strategy="weighting", parameters={}, runs=1, seed=seed, threads=1,
+            problem=native.native_problem(graph), strategy="tabu", parameters={}, runs=1, seed=seed, threads=1,
             graded=True, external=None,
         )  # fmt: skip
         search.start(start.astype(np.int32))
