@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 NATIVE := CMakeLists.txt $(wildcard src/anycsp/native/*.cpp src/anycsp/native/*.h)
 WORKERS ?= 2
 
-.PHONY: install demo test check format clean
+.PHONY: install demo test check format bench-quick clean
 
 install: $(INSTALLED)
 
@@ -42,6 +42,13 @@ check: install
 format: install
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+DATA ?= $(or $(ANYCSP_DATA),../shared/data)
+
+# The paper's experiments in under half an hour; continues where it was stopped. Report: runs/bench-quick/report.html.
+bench-quick: install
+	$(BIN)/anycsp bench all --budget quick --data $(DATA) --out runs/bench-quick
+	$(BIN)/anycsp report runs/bench-quick
 
 clean:
 	rm -rf $(VENV) build

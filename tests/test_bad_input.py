@@ -216,7 +216,7 @@ def test_more_edges_than_memory_allows_are_refused_with_estimate_and_limit(
     path = write_file(tmp_path, "x.col", f"p edge 300 {300 * 299 // 2}\n{rows}")
     assert run(["solve", str(path), "--colors", "100000", "--model", str(model), "--quiet"]) == 2
     printed = capsys.readouterr()
-    assert "8,970,000,000 edges" in printed.err
+    assert printed.err.startswith(f"error: {path}: the constraint value graph has 8,970,000,000 edges")
     assert "more than the limit of" in printed.err
     assert run(["info", str(path), "--colors", "100000"]) == 0
     with pytest.raises(TooLargeError, match="GiB"):
@@ -257,6 +257,12 @@ def test_the_api_raises_typed_errors(action: object, reason: str) -> None:
     with pytest.raises(ProblemError, match=reason) as caught:
         action(small())  # type: ignore[operator]
     assert isinstance(caught.value, AnyCSPError)
+
+
+def test_a_problem_without_variables_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_file(tmp_path, "x.cnf", "p cnf 0 0\n")
+    assert run(["solve", str(path), "--quiet"]) == 2
+    assert capsys.readouterr().err == f"error: {path}: a problem without variables\n"
 
 
 def test_colours_are_for_graphs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Weights in the method: they enter the constraint's message where the policy asks for them, and nothing else changes."""
+"""Weights in the method: they enter the constraint's message where the policy asks for them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_fresh_weighted_policy_is_the_unweighted_one() -> None:
 
 def test_a_policy_without_weights_does_not_see_them() -> None:
     policy = trained(weighted=False)
-    assert torch.equal(logits(policy, problem(PLAIN, HARD)), logits(policy, problem([5, 1, 9, 2], [True] + HARD[1:])))
+    assert torch.equal(logits(policy, problem(PLAIN, HARD)), logits(policy, problem([5, 1, 9, 2], [True, *HARD[1:]])))
 
 
 def test_a_weighted_policy_sees_weight_and_hardness() -> None:

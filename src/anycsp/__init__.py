@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anycsp.errors import AnyCSPError, FormatError, ModelError, ProblemError, TooLargeError
+from anycsp.errors import AnyCSPError, ConversionError, FormatError, ModelError, ProblemError, TooLargeError
 from anycsp.expressions import Variable
 from anycsp.problem import Problem
 
@@ -24,6 +24,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AnyCSPError",
+    "ConversionError",
     "FormatError",
     "Model",
     "ModelError",

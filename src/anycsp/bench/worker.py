@@ -15,7 +15,7 @@ from typing import Any
 
 from anycsp.bench.run import Task
 
-GRACE_SECONDS = 20.0
+GRACE_SECONDS = 60.0
 """Beyond its limit, a run may take this long for reading, checking and overrunning before it is ended."""
 GRACE_FACTOR = 1.5
 

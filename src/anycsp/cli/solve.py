@@ -18,7 +18,7 @@ import anycsp
 from anycsp.check import WEIGHT_OBJECTIVES
 from anycsp.cli.options import colors_option, file_argument, format_option, warn
 from anycsp.cli.progress import ProgressLine
-from anycsp.errors import FormatError, ProblemError
+from anycsp.errors import FormatError, ProblemError, TooLargeError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
@@ -81,13 +81,18 @@ def solve(
     source = load(file)
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
-    if chosen.takes_colors and colors is None:
-        problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": stop})
-    else:
-        problem = parse(source, format=format_name, colors=colors)
-        report.problem(problem, file)
-        start = _hint(hint, chosen, problem) if hint else None
-        result = report.search(problem, hint=start, stop=stop, **options)
+    try:
+        if chosen.takes_colors and colors is None:
+            problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": stop})
+        else:
+            problem = parse(source, format=format_name, colors=colors)
+            report.problem(problem, file)
+            start = _hint(hint, chosen, problem) if hint else None
+            result = report.search(problem, hint=start, stop=stop, **options)
+    except ProblemError as error:
+        raise FormatError(file, str(error)) from None
+    except TooLargeError as error:
+        raise TooLargeError(f"{file}: {error}") from None
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
     report.answer(problem, result)

@@ -103,6 +103,7 @@ void bind_local(nb::module_& m) {
                  self.start(data);
              },
              nb::arg("positions").none())
+        .def("plan", &Search::plan, nb::arg("moves"), nb::arg("seconds"))
         .def("advance", &Search::advance, nb::arg("max_moves"), nb::arg("seconds"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("stop", &Search::stop)

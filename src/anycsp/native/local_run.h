@@ -1,6 +1,7 @@
 // One run of a strategy: its state, its random stream, its best assignment and how that got better.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -45,6 +46,20 @@ class Parameters {
     std::map<std::string, double> given_;
 };
 
+// When the search will end, as far as its caller knows.
+struct Horizon {
+    int64_t moves = INT64_MAX;
+    Clock::time_point time = Clock::time_point::max();
+
+    // Moves a run that has made `made` can still make at its present pace; a little less where time decides.
+    double moves_left(int64_t made, double seconds_per_move) const {
+        double left = double(moves - made);
+        if (time != Clock::time_point::max())
+            left = std::min(left, 0.97 * std::chrono::duration<double>(time - Clock::now()).count() / seconds_per_move);
+        return std::max(left, 0.0);
+    }
+};
+
 class Strategy;
 
 class Run {
@@ -73,6 +88,7 @@ class Run {
 
     State state;
     Random random;
+    Horizon horizon;
     int64_t moves = 0;  // of this run so far; a strategy adds its own
     std::vector<Improvement> improvements;
 

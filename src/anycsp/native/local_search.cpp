@@ -9,6 +9,13 @@ namespace {
 // Moves of a run before another gets its turn: a few milliseconds. An annealing move is a mere proposal.
 int64_t slice_of(const std::string& strategy) { return strategy == "annealing" ? 1 << 18 : 1 << 12; }
 
+constexpr int64_t kForever = int64_t(1) << 62;
+
+Clock::time_point after(double seconds) {
+    if (seconds >= 1e8) return Clock::time_point::max();
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 constexpr auto kGlance = std::chrono::microseconds(500);  // between looks at the clock
 
 }  // namespace
@@ -31,14 +38,17 @@ void Search::start(const int32_t* positions) {
     stopped_ = false;
 }
 
+void Search::plan(int64_t moves, double seconds) {
+    for (auto& run : runs_) run->horizon = {run->moves + std::clamp<int64_t>(moves, 0, kForever), after(seconds)};
+}
+
 int64_t Search::advance(int64_t max_moves, double seconds) {
-    const auto limit = std::chrono::duration<double>(std::clamp(seconds, 0.0, 1e8));
-    const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit);
+    const Clock::time_point deadline = after(seconds);
     std::vector<int64_t> before;
     solved_slice_ = INT64_MAX;
     for (size_t i = 0; i < runs_.size(); ++i) {
         before.push_back(runs_[i]->moves);
-        target_[i] = runs_[i]->moves + std::clamp<int64_t>(max_moves, 0, INT64_MAX / 2 - runs_[i]->moves);
+        target_[i] = runs_[i]->moves + std::clamp<int64_t>(max_moves, 0, kForever);
         if (runs_[i]->solved()) solved_slice_ = -1;
     }
     failure_ = nullptr;

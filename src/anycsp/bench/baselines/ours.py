@@ -61,7 +61,7 @@ class Ours(Baseline):
         )
         seconds = time.perf_counter() - began
         preparation = seconds - result.seconds  # loading and compiling count as search time
-        trace = [Point(point.step, preparation + point.seconds, point.violated_weight) for point in result.trace]
+        trace = [Point(p.step, min(preparation + p.seconds, seconds), p.violated_weight) for p in result.trace]
         engine = "native" if native.available() else "PyTorch twin"
         return BaselineResult(trace, result.positions, seconds, result.steps, f"{result.runs} runs, {engine}")
 
