@@ -30,7 +30,15 @@ def local_solve(
     seconds = time_limit or 10.0
     if problem.objective is not None and problem.objective.expression is not None:
         return optimize(
-            problem, local_solve, time_limit=seconds, steps=steps, seed=seed, hint=hint, callback=callback, stop=stop
+            problem,
+            local_solve,
+            search=search,
+            time_limit=seconds,
+            steps=steps,
+            seed=seed,
+            hint=hint,
+            callback=callback,
+            stop=stop,
         )
     graph = compile_graph(problem)
     start = np.random.default_rng(seed).integers(0, problem.domains.sizes)[None]

@@ -74,7 +74,8 @@ def anycsp() -> None:
     """anycsp: one learned search for any constraint problem.
 
     Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), weighted CSPs (.wcsp, .cfn),
-    constraint models (XCSP3) and anything else as JSON, compressed or not, and searches for an assignment that satisfies all constraints, or as many as it can.
+    constraint models (XCSP3) and anything else as JSON, compressed or not, and searches for an assignment that
+    satisfies all constraints, or as many as it can.
     """
 
 
