@@ -1,4 +1,5 @@
-"""`solve` on the compiled local search alone: needs no model, so tests of front ends can use it."""
+"""`solve` on the compiled local search alone, one strategy or several in turn: needs no model, so tests of front ends
+and the table of docs/xcsp3.md can use it."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from anycsp.search.result import Result, objective_of
 def local_solve(
     problem: Problem,
     *,
+    search: str = "tabu",
     time_limit: float | None = None,
     steps: int | None = None,
     seed: int = 0,
@@ -28,7 +30,15 @@ def local_solve(
     seconds = time_limit or 10.0
     if problem.objective is not None and problem.objective.expression is not None:
         return optimize(
-            problem, local_solve, time_limit=seconds, steps=steps, seed=seed, hint=hint, callback=callback, stop=stop
+            problem,
+            local_solve,
+            search=search,
+            time_limit=seconds,
+            steps=steps,
+            seed=seed,
+            hint=hint,
+            callback=callback,
+            stop=stop,
         )
     graph = compile_graph(problem)
     start = np.random.default_rng(seed).integers(0, problem.domains.sizes)[None]
@@ -36,14 +46,21 @@ def local_solve(
         start = _hinted(problem, hint, start)
     positions, moves, began = start[0].astype(np.int32), 0, time.perf_counter()
     if graph.num_constraints:
-        search = native.module().LocalSearch(
-            problem=native.native_problem(graph), strategy="weighting", parameters={}, runs=1, seed=seed, threads=1,
-            graded=True, external=None,
-        )  # fmt: skip
-        search.start(start.astype(np.int32))
-        while search.best_score()[0] > 0 and time.perf_counter() - began < seconds:
-            search.advance(100_000, 0.05)
-        positions, moves = search.best_positions()[0].copy(), int(search.moves()[0])
+        arrays = native.native_problem(graph)
+        engines = [
+            native.module().LocalSearch(
+                problem=arrays, strategy=strategy, parameters={}, runs=1, seed=seed, threads=1, graded=True,
+                external=None,
+            )
+            for strategy in search.split("+")
+        ]  # fmt: skip
+        for engine in engines:
+            engine.start(start.astype(np.int32))
+        while min(e.best_score()[0] for e in engines) > 0 and time.perf_counter() - began < seconds:
+            for engine in engines:
+                engine.advance(100_000, 0.05)
+        best = min(engines, key=lambda engine: engine.best_score()[0])
+        positions, moves = best.best_positions()[0].copy(), sum(int(e.moves()[0]) for e in engines)
     problem.complete(positions)
     counted, elapsed = problem.violation_of_positions(positions), time.perf_counter() - began
     return Result(

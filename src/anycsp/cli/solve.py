@@ -18,7 +18,7 @@ import anycsp
 from anycsp.check import WEIGHT_OBJECTIVES
 from anycsp.cli.options import colors_option, file_argument, format_option, warn
 from anycsp.cli.progress import ProgressLine
-from anycsp.errors import FormatError, ProblemError, TooLargeError
+from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
@@ -90,6 +90,9 @@ def solve(
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
             result = report.search(problem, hint=start, stop=stop, **options)
+    except UnsupportedError:
+        report.unsupported()
+        raise
     except ProblemError as error:
         raise FormatError(file, str(error)) from None
     except TooLargeError as error:
@@ -161,6 +164,11 @@ class Report:
             warn(texts, path)
         for text in texts:
             self.comment(f"warning: {text}")
+
+    def unsupported(self) -> None:
+        """What XCSP3 competitions want to hear, besides the error."""
+        if self._format.name == "xcsp3" and not self._json:
+            print("s UNSUPPORTED", flush=True)
 
     def search(self, problem: Problem, **options: Any) -> Result:
         """Run the search, printing improvements as they come."""

@@ -144,5 +144,8 @@ def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) ->
     if isinstance(hint, Mapping):
         for name, value in hint.items():
             start[:, problem.index(name)] = problem.domain(name).position(value)
+        unhinted = [x for x in problem.definitions if problem.names[x] not in hint]
+        for row in start:
+            problem.complete(row, unhinted)
         return start
     return np.tile(problem.positions(hint), (len(start), 1))
