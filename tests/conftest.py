@@ -21,3 +21,15 @@ def data() -> Path:
     if not folder.is_dir():
         pytest.skip("the benchmark instances are not here (set ANYCSP_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An untrained policy on disk: enough wherever the search matters and its quality does not."""
+    from anycsp.models import Model, save_model
+    from anycsp.policy import PolicyConfig, PolicyNetwork
+
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("model") / "untrained.safetensors"
+    save_model(Model("untrained", PolicyNetwork(PolicyConfig(hidden=8))), path)
+    return path

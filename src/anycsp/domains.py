@@ -24,6 +24,8 @@ class Domain:
         if isinstance(spec, Domain):
             return spec
         labels: tuple[str, ...] | None = None
+        if isinstance(spec, range) and len(spec) > 0:
+            return Domain(np.arange(spec.start, spec.stop, spec.step, dtype=np.int64))
         if isinstance(spec, Mapping):
             labels, items = tuple(str(k) for k in spec), list(spec.values())
         else:
@@ -45,7 +47,11 @@ class Domain:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        return int(self.values.min()), int(self.values.max())
+
+    @cached_property
     def key(self) -> Hashable:
         return self.values.tobytes(), self.labels
 
@@ -63,6 +69,17 @@ class Domain:
         if position is None:
             raise ProblemError(f"value {value!r} is outside the domain {self.summary()}")
         return position
+
+    def integer(self, value: int | str) -> int:
+        """The integer a value stands for, given as integer or label."""
+        return int(self.values[self.position(value)])
+
+    def by_position(self, pairs: Iterable[Sequence[int | str]]) -> npt.NDArray[np.int64]:
+        """An integer for every position, from pairs (value, integer); 0 where no pair names the value."""
+        result = np.zeros(len(self), dtype=np.int64)
+        for value, number in pairs:
+            result[self.position(value)] = int(number)
+        return result
 
     def positions_of(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Vectorised `position`; −1 for values outside the domain."""

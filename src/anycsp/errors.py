@@ -21,6 +21,10 @@ class FormatError(AnyCSPError, ValueError):
         super().__init__(f"{path}:{line}: {reason}" if line is not None else f"{path}: {reason}")
 
 
+class UnsupportedError(FormatError):
+    """A file that is well formed but says something that is not supported; names the element."""
+
+
 class ConversionError(AnyCSPError, ValueError):
     """A problem that a format cannot express without loss; says which part of it."""
 

@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 BYTES_PER_EDGE = 64
 """Index tensors of the PyTorch twin: slot, value, constraint, two incidence orders, the column of a step."""
 
+BYTES_PER_VALUE = 4 * 10 * 32
+"""States and messages of one value in one run of a model of hidden size 32."""
+
 
 def count_edges(problem: Problem) -> int:
     """Constraint edges of the constraint value graph: Σ over constraints and their variables of the domain size."""
-    sizes = problem.domains.sizes
+    sizes = problem.domain_sizes
     return int(sum(int(sizes[block.scope].sum()) for block in problem.blocks))
 
 
 def estimate_bytes(problem: Problem, runs: int = 1, hidden: int = 32) -> int:
     """A generous estimate of what a search holds: edges once, states and messages for every run."""
-    values, constraints = int(problem.domains.start[-1]), problem.num_constraints
+    values, constraints = int(problem.domain_sizes.sum()), problem.num_constraints
     floats = runs * hidden * (10 * values + 3 * constraints)
     return count_edges(problem) * (BYTES_PER_EDGE + 9 * runs) + 4 * floats
 

@@ -7,10 +7,12 @@ A format without a reader here goes through its own and `Problem.describe_constr
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anycsp.expressions import tree_of
 from anycsp.formats.source import Source
 
 if TYPE_CHECKING:
@@ -29,31 +31,127 @@ class PlainProblem:
     objective_kind: str = ""
     objective: Callable[[list[int], float], float] | None = None
     """The objective's value, given the values and the violated weight."""
+    definitions: Mapping[int, tuple[Sequence[int], Any]] = field(default_factory=dict)
+    """What determines an auxiliary variable: a scope of variables before it, and an expression over that."""
 
 
 def of_problem(problem: Problem) -> PlainProblem:
-    domains = []
-    for index in range(problem.num_variables):
-        domain = problem.domain(index)
-        domains.append(_numbers(dict(zip(domain.labels or (), domain.values.tolist(), strict=False)) or domain.values.tolist()))
-    constraints = problem.describe_constraints()
-    if problem.objective is None:
-        return PlainProblem(problem.names, domains, constraints)
-    spec = problem.objective.to_json()
-    return PlainProblem(problem.names, domains, constraints, spec["kind"], _objective(spec["kind"], spec["constant"]))
+    domains = [_numbers(domain.values.tolist(), domain.labels or ()) for domain in problem.domain_list]
+    definitions = {x: tree_of(expression) for x, expression in problem.definitions.items()}
+    objective = problem.objective
+    if objective is None:
+        return PlainProblem(problem.names, domains, problem.describe_constraints(), definitions=definitions)
+    spec: dict[str, Any] = {"kind": objective.kind, "constant": objective.constant}
+    if objective.expression is not None:
+        spec["scope"], spec["expression"] = tree_of(objective.expression)
+    value = _objective(spec)
+    return PlainProblem(problem.names, domains, problem.describe_constraints(), objective.kind, value, definitions)
 
 
-def _numbers(spec: Mapping[str, int] | Sequence[int]) -> dict[int | str, int]:
-    numbers = spec.values() if isinstance(spec, Mapping) else spec
-    return {**{v: v for v in numbers}, **(spec if isinstance(spec, Mapping) else {})}
+def _numbers(numbers: Iterable[int], labels: Iterable[str] = ()) -> dict[int | str, int]:
+    """What every value, and every label, stands for."""
+    result: dict[int | str, int] = {number: number for number in numbers}
+    return result | dict(zip(labels, list(result.values()), strict=False))
 
 
-def _objective(kind: str, constant: float) -> Callable[[list[int], float], float]:
+def _objective(spec: Mapping[str, Any]) -> Callable[[list[int], float], float]:
+    """From its description, scopes by index."""
+    kind, constant = spec["kind"], spec.get("constant", 0)
+    if "expression" in spec:
+        return lambda values, weight: evaluate(spec["expression"], [values[x] for x in spec["scope"]])
     if kind == "colors":
         return lambda values, weight: len(set(values))
-    if kind == "cut":
-        return lambda values, weight: constant - weight
-    return lambda values, weight: weight
+    if kind in ("cut", "gain"):
+        return lambda values, weight: float(constant - weight)
+    return lambda values, weight: float(constant + weight)
+
+
+# ── expressions, written from their definition ───────────────────────────────────────────────────
+
+
+class Undefined(Exception):
+    """A division by zero, a negative exponent, an index outside its list."""
+
+
+def evaluate(tree: Any, slots: Sequence[int]) -> int:
+    """An expression as plain data: an integer, {"slot": i}, or [operation, operand, …]."""
+    if isinstance(tree, Mapping):
+        return slots[tree["slot"]]
+    if not isinstance(tree, list):
+        return int(tree)
+    return int(_OPERATIONS[tree[0]](*(evaluate(operand, slots) for operand in tree[1:])))
+
+
+def _divide(a: int, b: int) -> int:
+    """Rounding towards zero."""
+    if b == 0:
+        raise Undefined
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _floor_divide(a: int, b: int) -> int:
+    if b == 0:
+        raise Undefined
+    return a // b
+
+
+def _power(a: int, b: int) -> int:
+    if b < 0:
+        raise Undefined
+    return int(a**b)
+
+
+def _element(index: int, *items: int) -> int:
+    if not 0 <= index < len(items):
+        raise Undefined
+    return items[index]
+
+
+def _circuit(*successors: int) -> bool:
+    """One circuit through two or more nodes, the others pointing to themselves."""
+    moving = [node for node, successor in enumerate(successors) if successor != node]
+    if len(moving) < 2 or not all(0 <= s < len(successors) for s in successors):
+        return False
+    visited, node = set(), moving[0]
+    while node not in visited:
+        visited.add(node)
+        node = successors[node]
+    return node == moving[0] and visited == set(moving)
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "neg": lambda a: -a,
+    "abs": abs,
+    "add": lambda *a: sum(a),
+    "sub": lambda a, b: a - b,
+    "mul": lambda *a: math.prod(a),
+    "div": _divide,
+    "mod": lambda a, b: a - b * _divide(a, b),
+    "floordiv": _floor_divide,
+    "floormod": lambda a, b: a - b * _floor_divide(a, b),
+    "sqr": lambda a: a * a,
+    "pow": _power,
+    "min": lambda *a: min(a),
+    "max": lambda *a: max(a),
+    "dist": lambda a, b: abs(a - b),
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "ge": lambda a, b: a >= b,
+    "gt": lambda a, b: a > b,
+    "eq": lambda *a: len(set(a)) == 1,
+    "ne": lambda a, b: a != b,
+    "in": lambda a, *values: a in values,
+    "not": lambda a: not a,
+    "and": lambda *a: all(a),
+    "or": lambda *a: any(a),
+    "xor": lambda *a: sum(map(bool, a)) % 2,
+    "iff": lambda *a: len(set(map(bool, a))) == 1,
+    "imp": lambda a, b: not a or bool(b),
+    "if": lambda a, b, c: b if a else c,
+    "element": _element,
+    "distinct": lambda *a: len(set(a)),
+    "circuit": _circuit,
+}
 
 
 # ── second readers, for files that are known to be well formed ───────────────────────────────────
@@ -92,6 +190,29 @@ def cnf(source: Source) -> PlainProblem:
     return PlainProblem(_numbered(variables), [{0: 0, 1: 1}] * variables, constraints)
 
 
+def wcnf(source: Source) -> PlainProblem:
+    """Old form: a weight before each clause, hard from the header's top; that of 2022: `h` before the hard ones."""
+    top, claimed, clauses = math.inf, 0, list[tuple[float | None, list[int]]]()
+    for words in _words(source):
+        if words[0].startswith("c"):
+            continue
+        if words[0] == "p":
+            claimed, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
+            continue
+        weight = None if words[0] == "h" or float(words[0]) >= top else float(words[0])
+        if weight != 0:
+            clauses.append((weight, [int(word) for word in words[1 : words.index("0", 1)]]))
+    variables = max([claimed, *(abs(literal) for _, clause in clauses for literal in clause)])
+    constraints = [
+        {"kind": "literals", "scope": [abs(l) - 1 for l in clause], "literals": clause}
+        | ({"hard": True} if weight is None else {"weight": weight})
+        for weight, clause in clauses
+    ]
+    return PlainProblem(
+        _numbered(variables), [{0: 0, 1: 1}] * variables, constraints, "cost", _objective({"kind": "cost"})
+    )
+
+
 def col(source: Source) -> PlainProblem:
     vertices, edges = 0, set()
     for words in _words(source):
@@ -100,7 +221,7 @@ def col(source: Source) -> PlainProblem:
         elif words[0] == "e" and words[1] != words[2]:
             edges.add(frozenset((int(words[1]) - 1, int(words[2]) - 1)))
     constraints = [{"kind": "all_different", "scope": sorted(edge)} for edge in edges]
-    return PlainProblem(_numbered(vertices), [None] * vertices, constraints, "colors", _objective("colors", 0))
+    return PlainProblem(_numbered(vertices), [None] * vertices, constraints, "colors", _objective({"kind": "colors"}))
 
 
 def rudy(source: Source) -> PlainProblem:
@@ -142,23 +263,32 @@ def anycsp_json(source: Source) -> PlainProblem:
     shared = {name: _json_domain(spec, {}) for name, spec in document.get("domains", {}).items()}
     names: list[str] = []
     domains: list[Mapping[int | str, int] | None] = []
+    index: dict[str, int] = {}
+
+    def indices(scope: Iterable[int | str]) -> list[int]:
+        return [v if isinstance(v, int) else index[v] for v in scope]
+
+    definitions = {}
     for entry in document["variables"]:
-        new = entry.get("names") or [entry["name"]]
+        if "definition" in entry:
+            definitions[len(names)] = indices(entry["definition"]["scope"]), entry["definition"]["expression"]
+        new = entry["names"] if "names" in entry else [entry["name"]]
+        index.update({name: len(names) + i for i, name in enumerate(new)})
         names += new
         domains += [_json_domain(entry["domain"], shared)] * len(new)
-    index = {name: i for i, name in enumerate(names)}
     constraints: dict[int, Constraint] = {}
     for entry in document.get("constraints", []):
         scopes = entry["scopes"] if "scopes" in entry else [entry["scope"]]
         for i, scope in enumerate(scopes):
             each = {key: value[i] for key, value in entry.items() if key in _PER_SCOPE and isinstance(value, list)}
             place = int(each.get("order", entry.get("order", len(constraints))))
-            constraints[place] = {**entry, **each, "scope": [v if isinstance(v, int) else index[v] for v in scope]}
-    spec = document.get("objective")
+            constraints[place] = {**entry, **each, "scope": indices(scope)}
     ordered = [constraints[place] for place in sorted(constraints)]
+    spec = document.get("objective")
     if spec is None:
-        return PlainProblem(names, domains, ordered)
-    return PlainProblem(names, domains, ordered, spec["kind"], _objective(spec["kind"], spec.get("constant", 0)))
+        return PlainProblem(names, domains, ordered, definitions=definitions)
+    value = _objective(spec | {"scope": indices(spec.get("scope", []))})
+    return PlainProblem(names, domains, ordered, spec["kind"], value, definitions)
 
 
 _PER_SCOPE = ("weight", "hard", "order")
@@ -171,12 +301,13 @@ def _json_domain(spec: Any, shared: Mapping[str, Mapping[int | str, int]]) -> Ma
         low, high = spec.split("..")
         return _numbers(range(int(low), int(high) + 1))
     if isinstance(spec, list) and all(isinstance(value, str) for value in spec):
-        return _numbers({label: i for i, label in enumerate(spec)})
-    return _numbers(spec)
+        return _numbers(range(len(spec)), spec)
+    return _numbers(spec.values(), spec) if isinstance(spec, dict) else _numbers(spec)
 
 
 READERS: dict[str, Callable[[Source], PlainProblem]] = {
     "cnf": cnf,
+    "wcnf": wcnf,
     "col": col,
     "rudy": rudy,
     "mtx": mtx,

@@ -6,7 +6,7 @@ Labels from the residual: with the current sum S, edge (C, X_i = v) is S + a_i·
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ else:
 OPERATORS = ("<=", ">=", "==", "!=", "<", ">")
 """Their order is the operator code of the arrays and of the C++ side."""
 
-# The difference sum − bound decides; one function serves numpy arrays and torch tensors alike.
+# The difference of the two sides decides; one function serves numpy arrays and torch tensors alike.
 _HOLDS: tuple[Callable[[Any], Any], ...] = (
     lambda difference: difference <= 0,
     lambda difference: difference >= 0,
@@ -37,6 +37,38 @@ _HOLDS: tuple[Callable[[Any], Any], ...] = (
     lambda difference: difference < 0,
     lambda difference: difference > 0,
 )
+
+
+def compare(difference: npt.NDArray[np.int64], operator: IntArray) -> npt.NDArray[np.bool_]:
+    """Row by row: difference `operator` 0."""
+    result = np.zeros(len(operator), dtype=np.bool_)
+    for code in np.unique(operator):
+        rows = operator == code
+        result[rows] = _HOLDS[code](difference[rows])
+    return result
+
+
+@dataclass(frozen=True)
+class EdgeComparison:
+    """`difference ∘ 0` for every edge, ∘ the operator of the edge's constraint."""
+
+    edges_of_operator: tuple[tuple[int, torch.Tensor], ...]
+
+    @staticmethod
+    def of(edge_operator: IntArray) -> EdgeComparison:
+        codes = np.unique(edge_operator)
+        return EdgeComparison(
+            tuple((int(code), torch.from_numpy(np.flatnonzero(edge_operator == code))) for code in codes)
+        )
+
+    def labels(self, difference: torch.Tensor) -> torch.Tensor:
+        labels = torch.empty(difference.shape, dtype=torch.uint8, device=difference.device)
+        for code, edges in self.edges_of_operator:
+            labels[:, edges] = _HOLDS[code](difference[:, edges]).to(torch.uint8)
+        return labels
+
+    def to(self, device: torch.device) -> EdgeComparison:
+        return EdgeComparison(tuple((code, edges.to(device)) for code, edges in self.edges_of_operator))
 
 
 @dataclass(frozen=True)
@@ -92,11 +124,7 @@ class LinearBlock(Block):
         values = domains.values[domains.start[self.scope] + positions[self.scope]]
         total = np.zeros(len(self), dtype=np.int64)
         np.add.at(total, self.slot_constraint(), self.coefficient * values)
-        result = np.zeros(len(self), dtype=np.bool_)
-        for code in np.unique(self.operator):
-            rows = self.operator == code
-            result[rows] = _HOLDS[code](total[rows] - self.bound[rows])
-        return result
+        return compare(total - self.bound, self.operator)
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         slots = slice(self.scope_start[row], self.scope_start[row + 1])
@@ -119,45 +147,45 @@ class LinearBlock(Block):
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = np.flatnonzero(self.arity > 0)
         start, slots = ragged_rows(self.scope_start, rows)
-        scope = self.scope[slots]
-        edge_slot, edge_position = edges_of_slots(scope, domains)
-        slot, position = edge_slot.numpy(), edge_position.numpy()
-        constraint = np.repeat(np.arange(len(rows)), np.diff(start))
-        edge_term = self.coefficient[slots][slot] * domains.values[domains.start[scope][slot] + position]
-        edge_operator = self.operator[rows][constraint[slot]]
-        return [
-            LinearLabelling(
-                terms=self.terms.take(rows),
-                scope_start=start,
-                scope=scope,
-                domains=domains,
-                variable=torch.from_numpy(scope),
-                constraint=torch.from_numpy(constraint),
-                slot_edge=torch.from_numpy(np.searchsorted(slot, np.arange(len(scope)))),
-                edge_slot=edge_slot,
-                edge_term=torch.from_numpy(edge_term),
-                edges_of_operator=tuple(
-                    (int(code), torch.from_numpy(np.flatnonzero(edge_operator == code)))
-                    for code in np.unique(edge_operator)
-                ),
-                coefficient=self.coefficient[slots],
-                operator=self.operator[rows],
-                bound=torch.from_numpy(self.bound[rows]),
-            )
-        ]
+        scope, coefficient = self.scope[slots], self.coefficient[slots]
+        edge_slot, edge_position = (t.numpy() for t in edges_of_slots(scope, domains))
+        edge_term = coefficient[edge_slot] * domains.values[domains.start[scope][edge_slot] + edge_position]
+        fields = residual_fields(self.terms.take(rows), start, scope, domains, edge_term, self.operator[rows])
+        return [LinearLabelling(**fields, bound=torch.from_numpy(self.bound[rows]), coefficient=coefficient)]
+
+
+def residual_fields(
+    terms: Terms, start: IntArray, scope: IntArray, domains: Domains, edge_term: IntArray, operator: IntArray
+) -> dict[str, Any]:
+    """The fields of a ResidualLabelling but for its bound."""
+    edge_slot, _ = edges_of_slots(scope, domains)
+    constraint = np.repeat(np.arange(len(operator)), np.diff(start))
+    return {
+        "terms": terms,
+        "scope_start": start,
+        "scope": scope,
+        "domains": domains,
+        "variable": torch.from_numpy(scope),
+        "constraint": torch.from_numpy(constraint),
+        "slot_edge": torch.from_numpy(np.searchsorted(edge_slot.numpy(), np.arange(len(scope)))),
+        "edge_slot": edge_slot,
+        "edge_term": torch.from_numpy(edge_term),
+        "comparison": EdgeComparison.of(operator[constraint[edge_slot.numpy()]]),
+        "operator": operator,
+    }
 
 
 @dataclass(frozen=True)
-class LinearLabelling(Labelling):
-    native_kind: ClassVar[str] = "linear"
+class ResidualLabelling(Labelling):
+    """Labels of Σ term ∘ bound, whatever each value's term is."""
+
     variable: torch.Tensor
     constraint: torch.Tensor
     slot_edge: torch.Tensor
     edge_slot: torch.Tensor
     edge_term: torch.Tensor
-    """[edges]: coefficient · value."""
-    edges_of_operator: tuple[tuple[int, torch.Tensor], ...]
-    coefficient: IntArray
+    """[edges]: what the value contributes to the sum; coefficient · value in a linear comparison."""
+    comparison: EdgeComparison
     operator: IntArray
     bound: torch.Tensor
 
@@ -166,17 +194,16 @@ class LinearLabelling(Labelling):
         total = (-self.bound).repeat(len(positions), 1)
         total.index_add_(1, self.constraint, now)
         others = total.index_select(1, self.constraint) - now
-        difference = others.index_select(1, self.edge_slot) + self.edge_term
-        labels = torch.empty(difference.shape, dtype=torch.uint8, device=positions.device)
-        for code, edges in self.edges_of_operator:
-            labels[:, edges] = _HOLDS[code](difference[:, edges]).to(torch.uint8)
-        return labels
+        return self.comparison.labels(others.index_select(1, self.edge_slot) + self.edge_term)
 
     def to(self, device: torch.device) -> Self:
-        from dataclasses import replace
+        return replace(super().to(device), comparison=self.comparison.to(device))
 
-        moved = super().to(device)
-        return replace(moved, edges_of_operator=tuple((c, e.to(device)) for c, e in self.edges_of_operator))
+
+@dataclass(frozen=True)
+class LinearLabelling(ResidualLabelling):
+    native_kind: ClassVar[str] = "linear"
+    coefficient: IntArray
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {

@@ -85,7 +85,10 @@ class Relation:
 
     @cached_property
     def layout(self) -> str:
-        if len(self.sizes) == 2 and self.combinations <= DENSE_LIMIT:
+        if len(self.sizes) == 2 and not self.allowed:
+            if all(len(np.unique(column)) == len(column) for column in self.tuples.T):
+                return "matching"
+        elif len(self.sizes) == 2 and self.combinations <= DENSE_LIMIT:
             conflicts = self.truth.reshape(self.sizes) == 0
             if conflicts.sum(axis=0).max(initial=0) <= 1 and conflicts.sum(axis=1).max(initial=0) <= 1:
                 return "matching"
@@ -94,9 +97,9 @@ class Relation:
     @cached_property
     def conflict(self) -> tuple[IntArray, IntArray]:
         """For a matching: by position of the second variable the conflicting one of the first, and vice versa."""
-        conflicts = self.truth.reshape(self.sizes) == 0
-        first = np.where(conflicts.any(axis=0), conflicts.argmax(axis=0), -1)
-        second = np.where(conflicts.any(axis=1), conflicts.argmax(axis=1), -1)
+        pairs = np.argwhere(self.truth.reshape(self.sizes) == 0) if self.allowed else self.tuples
+        first, second = np.full(self.sizes[1], -1, dtype=np.int64), np.full(self.sizes[0], -1, dtype=np.int64)
+        first[pairs[:, 1]], second[pairs[:, 0]] = pairs[:, 0], pairs[:, 1]
         return first, second
 
     def contains(self, rows: IntArray) -> npt.NDArray[np.bool_]:
@@ -217,9 +220,9 @@ class TableBlock(Block):
         return result
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
-        scope = [int(x) for x in self.scope_of(row)]
+        scope = self.scope_of(row).tolist()
         relation = self.relations[self.relation[row]]
-        listed = [[domains[x].external(int(p)) for x, p in zip(scope, t, strict=True)] for t in relation.tuples]
+        listed = [[domains[x].external(p) for x, p in zip(scope, t, strict=True)] for t in relation.tuples.tolist()]
         tuples = {"allowed" if relation.allowed else "forbidden": listed}
         return {"kind": "table", "scope": scope, **tuples, **self._describe_terms(row)}
 

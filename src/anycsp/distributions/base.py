@@ -34,6 +34,11 @@ def draw_size(rng: np.random.Generator, size: Size) -> int:
     return int(rng.integers(low, high, endpoint=True))
 
 
+def draw_between(rng: np.random.Generator, bounds: Sequence[float]) -> float:
+    low, high = bounds
+    return float(rng.uniform(low, high))
+
+
 def distinct_rows(rng: np.random.Generator, rows: int, width: int, below: int) -> IntArray:
     """[rows, width] uniform integers below a bound, no value twice in a row (rows with repeats are drawn anew)."""
     result = rng.integers(below, size=(rows, width))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anycsp.distributions.base import Distribution, IntArray, Size, draw_size
+from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
 from anycsp.objective import Objective
 from anycsp.problem import Problem
@@ -39,11 +39,11 @@ class Coloring(Distribution):
     def draw(self, rng: np.random.Generator) -> Problem:
         kind, n = int(rng.integers(3)), draw_size(rng, self.n)
         if kind == 0:
-            edges = erdos_renyi(rng, n, rng.uniform(*self.p))
+            edges = erdos_renyi(rng, n, draw_between(rng, self.p))
         elif kind == 1:
             edges = barabasi_albert(rng, n, draw_size(rng, self.attachment))
         else:
-            edges = geometric(rng, n, rng.uniform(*self.radius))
+            edges = geometric(rng, n, draw_between(rng, self.radius))
         low, high = self.colors
         return coloring_problem(n, edges, min(max(greedy_colors(n, edges) - 1, low), high))
 

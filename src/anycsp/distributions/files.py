@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -23,8 +22,8 @@ class Files(Distribution):
     split: str = "train"
     """"train", "held-out" or "all"."""
     pattern: str = "*"
-    options: tuple[tuple[str, Any], ...] = ()
-    """What the reader needs beside the path, e.g. (("colors", 5),)."""
+    colors: int | None = None
+    """Number of colours, for files of graphs to colour."""
 
     @cached_property
     def paths(self) -> list[Path]:
@@ -47,7 +46,7 @@ class Files(Distribution):
         if path not in self._problems:
             from anycsp.formats import read
 
-            self._problems[path] = read(path, **dict(self.options))
+            self._problems[path] = read(path, colors=self.colors)
         return self._problems[path]
 
     def validation(self) -> Files:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anycsp.distributions.base import Distribution, IntArray, Size, draw_size
+from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.graphs import erdos_renyi
 from anycsp.objective import Objective
 from anycsp.problem import Problem
@@ -32,7 +32,7 @@ class MaxCut(Distribution):
 
     def draw(self, rng: np.random.Generator) -> Problem:
         n = draw_size(rng, self.n)
-        p = rng.uniform(*self.p) if self.degree is None else min(1.0, rng.uniform(*self.degree) / (n - 1))
+        p = draw_between(rng, self.p) if self.degree is None else min(1.0, draw_between(rng, self.degree) / (n - 1))
         return maxcut_problem(n, erdos_renyi(rng, n, p))
 
     def validation(self) -> MaxCut:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anycsp.distributions.base import Distribution, Size, distinct_rows, draw_size
+from anycsp.distributions.base import Distribution, Size, distinct_rows, draw_between, draw_size
 from anycsp.problem import Problem
 
 
@@ -34,7 +34,7 @@ class RandomSat(Distribution):
     def draw(self, rng: np.random.Generator) -> Problem:
         choice = int(rng.integers(len(self.arity)))
         variables = draw_size(rng, self.n)
-        clauses = round(rng.uniform(*self.density[choice]) * variables)
+        clauses = round(draw_between(rng, self.density[choice]) * variables)
         return random_formula(rng, variables, clauses, self.arity[choice])
 
     def validation(self) -> RandomSat:

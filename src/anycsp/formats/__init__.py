@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ConversionError, FormatError, ProblemError
-from anycsp.formats import cnf, col, json_format, mtx, rudy
+from anycsp.formats import cfn, cnf, col, json_format, mtx, rudy, wcnf, wcsp, xcsp3
 from anycsp.formats.answers import Values, read_literals, read_values, value_lines
 from anycsp.formats.source import Source, load, text_source
 from anycsp.output import write_whole
@@ -60,6 +60,12 @@ FORMATS: dict[str, Format] = {
         Format("col", "DIMACS graph (colouring)", (".col",), col.sniff, col.read, col.write, takes_colors=True),
         Format("mtx", "MatrixMarket (MaxCut)", (".mtx",), mtx.sniff, mtx.read, mtx.write),
         Format("json", "anycsp JSON (anything)", (".json",), json_format.sniff, json_format.read, json_format.write),
+        Format("wcnf", "weighted DIMACS CNF (partial MaxSAT)", (".wcnf",), wcnf.sniff, wcnf.read, wcnf.write,
+               answer=wcnf.answer, read_answer=wcnf.read_answer),
+        Format("wcsp", "toulbar2 WCSP", (".wcsp",), wcsp.sniff, wcsp.read, None),
+        Format("cfn", "toulbar2 cost function network", (".cfn",), cfn.sniff, cfn.read, None),
+        Format("xcsp3", "XCSP3 (constraint models)", (".xml",), xcsp3.sniff, xcsp3.read, None,
+               answer=xcsp3.answer, read_answer=xcsp3.read_answer),
         Format("rudy", "rudy, Gset (MaxCut)", (".rud", ".rudy", ".mc", ".gset"), rudy.sniff, rudy.read, rudy.write),
     )
 }  # fmt: skip
@@ -149,4 +155,8 @@ def to_text(problem: Problem, format: str | None = None, path: str = "") -> str:
         raise ConversionError(f"{path}: of unknown format; say which: {', '.join(FORMATS)}")
     if chosen.write is None:
         raise ConversionError(f"{chosen.name} files are only read, not written")
+    if problem.definitions and chosen.name != "json":
+        raise ConversionError(
+            f"{chosen.name} cannot hold auxiliary variables such as {problem.names[min(problem.definitions)]!r}"
+        )
     return chosen.write(problem)

@@ -91,7 +91,7 @@ def _json(source: Source, text: str) -> Answer:
 def _lines(source: Source, text: str, read_text: Callable[[str], Values]) -> Answer:
     claims: dict[str, Any] = {}
     parts: list[str] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         key, _, rest = line.strip().partition(" ")
         if key == "v":
             parts.append(rest)

@@ -38,7 +38,7 @@ def read(source: Source) -> Problem:
         body = body[: trailer.start()]
     if b"c" in body:
         body = _COMMENT.sub(b"", body)
-    numbers = _integers(body)
+    numbers = integers(body)
     if numbers is None:
         raise _first_error(source, variables)
     if len(numbers) and numbers[-1] != 0:
@@ -75,7 +75,7 @@ def _counts(source: Source, header: re.Match[bytes] | None) -> tuple[int | None,
     return (counts[0] if counts else None), (counts[1] if len(counts) > 1 else None)
 
 
-def _integers(body: bytes) -> npt.NDArray[np.int64] | None:
+def integers(body: bytes) -> npt.NDArray[np.int64] | None:
     """All integers of the text, or None where something else is in it."""
     if body.translate(None, b"0123456789- \t\r\n\v\f"):
         return None

@@ -16,6 +16,7 @@ import numpy as np
 from anycsp.constraints.base import FAMILIES
 from anycsp.domains import Domain
 from anycsp.errors import AnyCSPError, ConversionError, ProblemError
+from anycsp.expressions import Operand, Variable, bounds, expression_of, tree_of
 from anycsp.formats.source import Source, shown
 from anycsp.memory import available_bytes
 from anycsp.objective import Objective
@@ -51,6 +52,8 @@ def read(source: Source) -> Problem:
     where: list[str | int] = []
     try:
         return _problem(document, where)
+    except RecursionError:
+        raise source.error(_place(where) + "nested too deeply", _line(text, tuple(where))) from None
     except (AnyCSPError, KeyError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, MemoryError):  # TooLargeError is no fault of a line
             raise
@@ -87,24 +90,31 @@ def _problem(document: Any, where: list[str | int]) -> Problem:
     problem = Problem(_expect(document.get("name", ""), str, "the name"))
     if "objective" in document:
         where[:] = ["objective"]
-        problem.objective = _objective(document["objective"])
+        _known_keys(_expect(document["objective"], dict, "the objective"), ("kind", "constant", "scope", "expression"))
     shared: dict[str, Domain] = {}
     for name, spec in _expect(document.get("domains", {}), dict, "'domains'").items():
         where[:] = ["domains", name]
         shared[name] = _domain(spec, {})
     for number, entry in enumerate(_expect(document["variables"], list, "'variables'")):
         where[:] = ["variables", number]
-        _known_keys(_expect(entry, dict, "a variable"), ("name", "names", "domain"))
+        _known_keys(_expect(entry, dict, "a variable"), ("name", "names", "domain", "definition"))
         names = _expect(entry["names"], list, "'names'") if "names" in entry else [entry["name"]]
         for name in names:
             _expect(name, str, "a name")
+        if "definition" in entry:
+            definition = _expression(problem, _expect(entry["definition"], dict, "a definition"))
         problem.add_variables(len(names), _domain(entry["domain"], shared), names=names)
+        if "definition" in entry:
+            problem.definitions[problem.num_variables - 1] = definition
     order: list[int] = []
     for number, entry in enumerate(_expect(document.get("constraints", []), list, "'constraints'")):
         where[:] = ["constraints", number]
         order += _add_constraint(problem, _expect(entry, dict, "a constraint"))
-    where[:] = ["constraints"]
+    if "objective" in document:
+        where[:] = ["objective"]
+        problem.objective = _objective(problem, document["objective"])
     if order:
+        where[:] = ["constraints"]
         problem.renumber(np.array(order, dtype=np.int64))
     return problem
 
@@ -122,12 +132,20 @@ def _known_keys(entry: Mapping[str, Any], known: Sequence[str]) -> None:
             raise ProblemError(f"unknown key {shown(key)}: known are {', '.join(known)}")
 
 
-def _objective(spec: Any) -> Objective:
-    _known_keys(_expect(spec, dict, "the objective"), ("kind", "constant"))
+def _objective(problem: Problem, spec: Mapping[str, Any]) -> Objective:
     constant = spec.get("constant", 0.0)
     if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not np.isfinite(constant):
         raise ProblemError(f"the constant of an objective is a finite number, not {constant!r}")
-    return Objective(_expect(spec["kind"], str, "the kind of an objective"), float(constant))
+    expression = _expression(problem, spec) if "expression" in spec else None
+    return Objective(_expect(spec["kind"], str, "the kind of an objective"), float(constant), expression)
+
+
+def _expression(problem: Problem, spec: Mapping[str, Any]) -> Operand:
+    """From {"scope": …, "expression": …}, over variables known by now."""
+    scope = [_index(problem, v) for v in _expect(spec["scope"], list, "a scope")]
+    expression = expression_of(spec["expression"], [Variable(x, problem.names[x]) for x in scope])
+    bounds(expression, problem.bounds)
+    return expression
 
 
 def _domain(spec: Any, shared: Mapping[str, Domain]) -> Domain:
@@ -229,13 +247,20 @@ def write(problem: Problem) -> str:
     if problem.name:
         head["name"] = problem.name
     if problem.objective is not None:
-        head["objective"] = problem.objective.to_json()
+        head["objective"] = _spell_objective(problem.objective)
     if domains:
         head["domains"] = domains
     lines = [f"  {_dumps(key)}: {_dumps(value)}" for key, value in head.items()]
     lines.append(_listing("variables", variables))
     lines.append(_listing("constraints", _constraints(problem)))
     return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _spell_objective(objective: Objective) -> dict[str, Any]:
+    spec: dict[str, Any] = {"kind": objective.kind, "constant": objective.constant}
+    if objective.expression is not None:
+        spec["scope"], spec["expression"] = tree_of(objective.expression)
+    return spec
 
 
 def _dumps(value: Any) -> str:
@@ -253,7 +278,8 @@ def _variables(problem: Problem) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     runs: list[tuple[Domain, list[str]]] = []
     for index, name in enumerate(problem.names):
         domain = problem.domain(index)
-        if runs and runs[-1][0] is domain:
+        auxiliary = index in problem.definitions or index - 1 in problem.definitions
+        if runs and runs[-1][0] is domain and not auxiliary:
             runs[-1][1].append(name)
         else:
             runs.append((domain, [name]))
@@ -268,12 +294,16 @@ def _variables(problem: Problem) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             if uses[id(domain)] > 1 and not isinstance(spec, str):
                 spelled[id(domain)] = key = f"domain{len(shared) + 1}"
                 shared[key] = spec
-    entries = [
-        {"name": names[0], "domain": spelled[id(domain)]}
-        if len(names) == 1
-        else {"names": names, "domain": spelled[id(domain)]}
-        for domain, names in runs
-    ]
+    entries: list[dict[str, Any]] = []
+    first = 0
+    for domain, names in runs:
+        entry: dict[str, Any] = {"name": names[0]} if len(names) == 1 else {"names": names}
+        entry["domain"] = spelled[id(domain)]
+        if first in problem.definitions:
+            scope, tree = tree_of(problem.definitions[first])
+            entry["definition"] = {"scope": scope, "expression": tree}
+        entries.append(entry)
+        first += len(names)
     return shared, entries
 
 
@@ -298,8 +328,8 @@ def _constraints(problem: Problem) -> list[dict[str, Any]]:
             shape = block.shape(row, domains)
             if shape not in group_of:
                 plain = block.describe(row, domains)
-                if plain["kind"] not in FAMILIES:
-                    raise ConversionError(f"JSON cannot hold constraint {indices[row] + 1}, a {plain['kind']}")
+                if "add_described" not in type(block).__dict__:
+                    raise ConversionError(f"JSON cannot hold constraint {indices[row] + 1}: a {block.kind} one")
                 kept = {key: plain[key] for key in ("kind", *block.fields) if key in plain}
                 group_of[shape] = len(groups)
                 groups.append((indices[row], kept, [], []))

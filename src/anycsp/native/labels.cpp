@@ -1,5 +1,8 @@
 #include "labels.h"
 
+#include "comparison.h"
+#include "evaluator.h"
+
 #include <cstring>
 #include <vector>
 
@@ -124,26 +127,13 @@ Violation relabel_tuples(const Problem& p, const Family& f, const Layout& layout
     });
 }
 
-bool holds(int32_t op, int64_t difference) {
-    switch (op) {
-        case LE: return difference <= 0;
-        case GE: return difference >= 0;
-        case EQ: return difference == 0;
-        case NE: return difference != 0;
-        case LT: return difference < 0;
-        default: return difference > 0;
-    }
-}
-
-Violation relabel_linear(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk,
-                         const Labels& run) {
-    const int32_t first_slot = p.scope_start[f.first_constraint];
+// Σ term(slot, position) ∘ bound, from the residual.
+template <class Term>
+Violation relabel_sums(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk, const Labels& run,
+                       Term term) {
     return relabel_edges(p, layout, chunk, run, [&](int32_t c) {
         const int32_t begin = p.scope_start[c], end = p.scope_start[c + 1];
         const int32_t op = f.op[c - f.first_constraint];
-        auto term = [&](int32_t s, int32_t position) {
-            return f.coefficient[s - first_slot] * p.value[p.value_start[p.scope[s]] + position];
-        };
         int64_t residual = -f.bound[c - f.first_constraint];
         for (int32_t s = begin; s < end; ++s) residual += term(s, run.positions[p.scope[s]]);
         for (int32_t s = begin; s < end; ++s) {
@@ -151,6 +141,36 @@ Violation relabel_linear(const Problem& p, const Family& f, const Layout& layout
             const int64_t others = residual - term(s, run.positions[p.scope[s]]);
             uint8_t* label = run.labels + layout.label_start[s];
             for (int32_t v = 0; v < values; ++v) label[v] = holds(op, others + term(s, v));
+        }
+    });
+}
+
+Violation relabel_linear(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk,
+                         const Labels& run) {
+    const int32_t first_slot = p.scope_start[f.first_constraint];
+    return relabel_sums(p, f, layout, chunk, run, [&](int32_t s, int32_t position) {
+        return f.coefficient[s - first_slot] * p.value[p.value_start[p.scope[s]] + position];
+    });
+}
+
+Violation relabel_sum(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk, const Labels& run) {
+    const int64_t first_edge = p.edge_start[p.scope_start[f.first_constraint]];
+    return relabel_sums(p, f, layout, chunk, run, [&](int32_t s, int32_t position) {
+        return f.term[p.edge_start[s] - first_edge + position];
+    });
+}
+
+Violation relabel_evaluated(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk,
+                            const Labels& run) {
+    thread_local std::vector<int64_t> distances;
+    return relabel_edges(p, layout, chunk, run, [&](int32_t c) {
+        f.evaluator->prepare(c, run.positions);
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+            const int32_t values = p.domain_size(p.scope[s]);
+            distances.resize(values);
+            f.evaluator->slot(s, run.positions, distances.data());
+            uint8_t* label = run.labels + layout.label_start[s];
+            for (int32_t v = 0; v < values; ++v) label[v] = distances[v] == 0;
         }
     });
 }
@@ -204,6 +224,8 @@ Violation relabel(const Problem& p, const Layout& layout, const Chunk& chunk, co
         case Kind::tuples: return relabel_tuples(p, f, layout, chunk, run);
         case Kind::linear: return relabel_linear(p, f, layout, chunk, run);
         case Kind::all_different: return relabel_all_different(p, f, layout, chunk, run);
+        case Kind::sum: return relabel_sum(p, f, layout, chunk, run);
+        case Kind::evaluated: return relabel_evaluated(p, f, layout, chunk, run);
         case Kind::external: return relabel_edges(p, layout, chunk, run, [](int32_t) {});
     }
     return {};

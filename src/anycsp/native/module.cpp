@@ -5,9 +5,11 @@ namespace nb = nanobind;
 
 void bind_problem(nb::module_& m);
 void bind_search(nb::module_& m);
+void bind_local(nb::module_& m);
 
 NB_MODULE(_native, m) {
     m.doc() = "Compiled kernels of anycsp; every function has a plain PyTorch twin.";
     bind_problem(m);
     bind_search(m);
+    bind_local(m);
 }

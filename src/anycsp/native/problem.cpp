@@ -2,6 +2,9 @@
 // kernels need not.
 #include "problem.h"
 
+#include "arrays.h"
+#include "evaluator.h"
+
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -14,39 +17,6 @@ namespace nb = nanobind;
 namespace anycsp {
 namespace {
 
-template <class T>
-std::vector<T> copy(nb::handle object, const char* name) {
-    auto array = nb::cast<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(object);
-    (void)name;
-    return std::vector<T>(array.data(), array.data() + array.size());
-}
-
-template <class T>
-std::vector<T> field(const nb::dict& arrays, const char* name, size_t expected) {
-    if (!arrays.contains(name)) throw std::invalid_argument(std::string("missing array ") + name);
-    auto result = copy<T>(arrays[name], name);
-    if (result.size() != expected)
-        throw std::invalid_argument(std::string("array ") + name + " has " + std::to_string(result.size()) +
-                                    " entries, expected " + std::to_string(expected));
-    return result;
-}
-
-template <class T>
-std::vector<T> field(const nb::dict& arrays, const char* name) {
-    if (!arrays.contains(name)) throw std::invalid_argument(std::string("missing array ") + name);
-    return copy<T>(arrays[name], name);
-}
-
-void require(bool condition, const char* what) {
-    if (!condition) throw std::invalid_argument(what);
-}
-
-template <class T>
-void require_start(const std::vector<T>& start, size_t total, const char* what) {
-    require(!start.empty() && start.front() == 0 && static_cast<size_t>(start.back()) == total, what);
-    for (size_t i = 1; i < start.size(); ++i) require(start[i - 1] <= start[i], what);
-}
-
 Kind kind_of(const std::string& name) {
     if (name == "clause") return Kind::clause;
     if (name == "matching") return Kind::matching;
@@ -54,7 +24,9 @@ Kind kind_of(const std::string& name) {
     if (name == "tuples") return Kind::tuples;
     if (name == "linear") return Kind::linear;
     if (name == "all_different") return Kind::all_different;
+    if (name == "sum") return Kind::sum;
     if (name == "external") return Kind::external;
+    if (name == "rule" || name == "extremum" || name == "distinct" || name == "short_tuples") return Kind::evaluated;
     throw std::invalid_argument("unknown constraint kind " + name);
 }
 
@@ -159,6 +131,15 @@ Family family_of(const Problem& p, const std::string& name, int32_t first, int32
             f.op = field<int32_t>(arrays, "operator", rows);
             f.bound = field<int64_t>(arrays, "bound", rows);
             for (int32_t op : f.op) require(op >= LE && op <= GT, "linear: unknown operator");
+            break;
+        case Kind::sum:
+            f.term = field<int64_t>(arrays, "term", edges);
+            f.op = field<int32_t>(arrays, "operator", rows);
+            f.bound = field<int64_t>(arrays, "bound", rows);
+            for (int32_t op : f.op) require(op >= LE && op <= GT, "sum: unknown operator");
+            break;
+        case Kind::evaluated:
+            f.evaluator = make_evaluator(name, p, f, arrays);
             break;
         case Kind::all_different:
             f.edge_bin = field<int32_t>(arrays, "edge_bin", edges);

@@ -9,7 +9,10 @@
 
 namespace anycsp {
 
-enum class Kind { clause, matching, dense, tuples, linear, all_different, external };
+class Evaluator;
+
+// Kind::sum is linear with a term for every edge; Kind::evaluated has an evaluator of its own.
+enum class Kind { clause, matching, dense, tuples, linear, sum, all_different, evaluated, external };
 
 enum Operator : int32_t { LE, GE, EQ, NE, LT, GT };  // the order of OPERATORS in constraints/linear.py
 
@@ -32,9 +35,13 @@ struct Family {
     // linear: slot-wise coefficient; constraint-wise operator and bound
     std::vector<int64_t> coefficient, bound;
     std::vector<int32_t> op;
+    // sum: edge-wise term instead of coefficient · value
+    std::vector<int64_t> term;
     // all_different: edge-wise histogram bin (bins are numbered within the family); excepted bins do not count
     std::vector<int32_t> edge_bin, bin_constraint;
     std::vector<uint8_t> bin_counts;
+    // evaluated
+    std::shared_ptr<const Evaluator> evaluator;
 
     bool exceptional() const { return kind == Kind::clause || kind == Kind::matching; }
 };

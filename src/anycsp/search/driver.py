@@ -24,6 +24,8 @@ class Progress:
     violated_weight: float
     hard_violated: int
     improved: bool
+    objective: float | None = None
+    """The best value of a problem's own objective, where a search for one has an assignment that violates nothing."""
 
 
 Callback = Callable[[Progress], bool | None]

@@ -80,7 +80,7 @@ class RunningScale:
             self.square.append(0.0)
             self.weight.append(0.0)
         factor = torch.ones(len(bucket), dtype=advantage.dtype)
-        for b in bucket.unique().tolist():
+        for b in sorted(set(bucket.tolist())):
             columns = bucket == b
             mean_square = float(advantage[:, :, columns].square().mean())
             self.square[b] = self.decay * self.square[b] + (1 - self.decay) * mean_square

@@ -1,0 +1,92 @@
+"""This project's own searches behind the same interface.
+
+`anycsp:MODEL` is the paper's search, the network alone; `anycsp:MODEL:hybrid` the network and the compiled search
+together; `anycsp:local` the compiled search alone, which needs no model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import time
+from pathlib import Path
+
+from anycsp import native
+from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
+from anycsp.errors import AnyCSPError
+from anycsp.models import load_model
+from anycsp.models.store import SHIPPED
+from anycsp.problem import Problem
+from anycsp.search import solve
+
+
+class Ours(Baseline):
+    def __init__(self, model: str | None, search: str, models: Path | None = None) -> None:
+        self.model, self.search, self.models = model, search, models
+        self.name = "anycsp:" + ":".join(part for part in (model, search) if part and part != "neural")
+
+    def unavailable(self) -> str | None:
+        if importlib.util.find_spec(f"anycsp.search.{self.search}") is None:
+            return "not in this version"
+        if self.search != "neural" and not native.available():
+            return "not installed (native module)"
+        return "not shipped yet" if self.model is not None and self._weights() is None else None
+
+    def version(self) -> str:
+        path = self._weights()
+        return "" if path is None else hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+
+    def _weights(self) -> Path | None:
+        """The model's file: in the folder given, or shipped."""
+        if self.model is None:
+            return None
+        folders = ([self.models] if self.models is not None else []) + [SHIPPED]
+        return next((p for folder in folders if (p := folder / f"{self.model}.safetensors").exists()), None)
+
+    def supports(self, problem: Problem) -> bool:
+        return True
+
+    def run(self, problem: Problem, limit: Limit, seed: int) -> BaselineResult:
+        began = time.perf_counter()
+        weights = self._weights()
+        result = solve(
+            problem,
+            model="auto" if weights is None else load_model(weights),
+            search=self.search,
+            time_limit=limit.seconds,
+            steps=limit.steps,
+            runs=limit.runs,
+            seed=seed,
+            threads=limit.threads,
+        )
+        seconds = time.perf_counter() - began
+        preparation = seconds - result.seconds  # loading and compiling count as search time
+        trace = [Point(p.step, min(preparation + p.seconds, seconds), p.violated_weight) for p in result.trace]
+        engine = "native" if native.available() else "PyTorch twin"
+        return BaselineResult(trace, result.positions, seconds, result.steps, f"{result.runs} runs, {engine}")
+
+    def frames(self, problem: Problem, seed: int, count: int) -> list[list[int]]:
+        """The assignments after steps 0, 1, … of one run, until it is solved."""
+        import torch
+
+        from anycsp.graph import compile_graph
+        from anycsp.search.twin import TwinSearch
+
+        weights = self._weights()
+        assert weights is not None, "only the network is drawn"
+        model = load_model(weights)
+        torch.set_num_threads(1)
+        search = TwinSearch(compile_graph(problem), model.policy, 1, seed, model.temperature)
+        search.start()
+        frames = [search.positions[0].tolist()]
+        while len(frames) < count and search.advance(1, 60.0):
+            frames.append(search.positions[0].tolist())
+        return frames
+
+
+def parse(name: str, models: Path | None) -> Ours:
+    """From `anycsp:MODEL`, `anycsp:MODEL:SEARCH` or `anycsp:local`."""
+    model, _, search = name.partition(":")[2].partition(":")
+    if not model:
+        raise AnyCSPError(f"solver {name!r}: write anycsp:MODEL, anycsp:MODEL:SEARCH or anycsp:local")
+    return Ours(None, "local") if model == "local" else Ours(model, search or "neural", models)

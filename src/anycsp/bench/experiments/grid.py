@@ -1,0 +1,46 @@
+"""The picture of the paper: a 12 × 12 grid is two-coloured, a frame for every step."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from anycsp.bench.baseline import Limit
+from anycsp.bench.experiment import BudgetName, Experiment, Instance
+from anycsp.objective import Objective
+from anycsp.problem import Problem
+
+SIDE = 12
+FRAMES = 9
+"""Steps 0 to 8."""
+
+
+def grid(side: int) -> Problem:
+    """Two-colouring of the side × side grid; it has two solutions, the chessboards."""
+    vertex = np.arange(side * side, dtype=np.int64).reshape(side, side)
+    right = np.stack([vertex[:, :-1], vertex[:, 1:]], axis=2).reshape(-1, 2)
+    down = np.stack([vertex[:-1], vertex[1:]], axis=2).reshape(-1, 2)
+    problem = Problem(f"grid {side} × {side}")
+    problem.add_variables(side * side, (0, 1))
+    problem.add_not_equal(np.concatenate([right, down]))
+    problem.objective = Objective("colors")
+    return problem
+
+
+def instances(data: Path, budget: BudgetName) -> list[Instance]:
+    return [Instance(f"grid-{SIDE}x{SIDE}", "grid", partial(grid, SIDE))]
+
+
+GRID = Experiment(
+    name="grid",
+    title="A search, step by step",
+    about="Two-colouring of a 12 × 12 grid, the assignment after every step; conflicting edges are red.",
+    paper="Figure vis",
+    instances=instances,
+    solvers=("anycsp:coloring", "anycsp:maxcut"),
+    limits={"quick": Limit(5.0, steps=200, runs=1), "paper": Limit(60.0, steps=2000, runs=1)},
+    measures={"grid": "solved"},
+    frames=FRAMES,
+)

@@ -1,0 +1,94 @@
+"""Plain words: against whom we win, tie and lose, and which runs did not count."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from anycsp.bench.report.names import is_neural, is_ours, title
+from anycsp.bench.report.results import Results, Trial, ran
+from anycsp.bench.report.tables import paper_table
+
+
+def verdicts(trial: Trial) -> list[str]:
+    """A sentence for every group: our network against the best of the others, and against the paper's."""
+    lines = []
+    for group in trial.groups():
+        better_is_more = trial.experiment.measures[group] == "solved"
+        scores = {s: score for s in trial.solvers() if (score := trial.score(s, group)) is not None}
+        mine = {s: score for s, score in scores.items() if is_ours(s)}
+        others = {s: score for s, score in scores.items() if not is_ours(s)}
+        pick = max if better_is_more else min
+        if not mine:
+            best = f"; best of the others: {_list(others, pick(others.values()))}" if others else ""
+            lines.append(f"{group}: none of our systems has run{best}.")
+            continue
+        neural = {s: score for s, score in mine.items() if is_neural(s)}
+        lines += [
+            _sentence(group, label, ours, others, better_is_more)
+            for label, ours in (("the network alone", neural), ("our best system", mine))
+            if ours and (label != "our best system" or len(mine) > len(neural))
+        ]
+    lines += _beside_paper(trial)
+    return lines or ["nothing was run."]
+
+
+def _sentence(group: str, label: str, ours: dict[str, float], others: dict[str, float], more: bool) -> str:
+    pick = max if more else min
+    my_best = pick(ours.values())
+    text = f"{group}: {label} reaches {my_best:g} ({_names(ours, my_best)})"
+    if not others:
+        return text + "; nothing to compare with."
+    their_best = pick(others.values())
+    if my_best == their_best:
+        return text + f", a tie with the best of the others ({_names(others, their_best)})."
+    if (my_best > their_best) == more:
+        return text + f", ahead of all others; next {_list(others, their_best)}."
+    ahead = [s for s, score in others.items() if score != my_best and (score > my_best) == more]
+    return f"**We lose.** {text}; ahead of it: " + ", ".join(f"{title(s)} {others[s]:g}" for s in ahead) + "."
+
+
+def _beside_paper(trial: Trial) -> list[str]:
+    """Our network beside the paper's, where the measures are comparable; sizes and limits differ in quick budgets."""
+    quoted = paper_table(trial.experiment.name)
+    if quoted is None or "ANYCSP" not in quoted["rows"]:
+        return []
+    theirs = dict(zip(quoted["columns"], quoted["rows"]["ANYCSP"], strict=True))
+    parts = []
+    for group in trial.groups():
+        neural = [s for s in trial.solvers() if is_neural(s) and trial.score(s, group) is not None]
+        if group not in theirs or not neural:
+            continue
+        more = trial.experiment.measures[group] == "solved"
+        best = (max if more else min)(neural, key=lambda s: trial.score(s, group) or 0.0)
+        size = f" of {len(ran(trial.of(best, group)))}" if more else ""
+        parts.append(f"{group} {trial.score(best, group):g}{size} (paper {theirs[group]:g})")
+    return ["Beside the paper's network: " + ", ".join(parts) + "."] if parts else []
+
+
+def _names(scores: dict[str, float], value: float) -> str:
+    return ", ".join(title(s) for s, score in scores.items() if score == value)
+
+
+def _list(scores: dict[str, float], value: float) -> str:
+    return f"{_names(scores, value)} with {value:g}"
+
+
+def faults(results: Results) -> list[str]:
+    """Wrong answers one by one; errors and ended runs counted, with an example."""
+    lines = []
+    counted: Counter[tuple[str, str, str]] = Counter()
+    example: dict[tuple[str, str, str], str] = {}
+    for trial in results.trials:
+        for r in trial.records:
+            where = f"{title(r['solver'])} on {r['instance']} ({trial.experiment.name}, {trial.budget})"
+            if r["status"] == "wrong answer":
+                lines.append(f"**Wrong answer**: {where}: {r['note']}.")
+            elif r["status"] in ("error", "timeout", "late"):
+                kind = (trial.experiment.name, title(r["solver"]), r["status"])
+                counted[kind] += 1
+                example.setdefault(kind, f"{r['instance']}: {r.get('note') or 'found after the limit'}")
+            elif "claims there is no solution" in (r.get("note") or ""):
+                lines.append(f"**Wrong claim**: {where} says that there is no solution; every instance here has one.")
+    for kind, count in counted.items():
+        lines.append(f"{kind[1]}, {kind[0]}: {count} × {kind[2]}, e.g. {example[kind]}")
+    return lines

@@ -1,0 +1,212 @@
+"""The tables: one a experiment in the paper's shape, and one an experiment with every instance."""
+
+from __future__ import annotations
+
+import csv
+import json
+from importlib.resources import files
+from statistics import mean
+from typing import Any
+
+from anycsp.bench.journal import Record
+from anycsp.bench.report.names import is_ours, title
+from anycsp.bench.report.page import Table
+from anycsp.bench.report.results import COUNTS, Trial, deviation, ran, solved
+
+PAPER = files("anycsp.bench") / "paper"
+
+
+def paper_table(experiment: str) -> dict[str, Any] | None:
+    """The paper's own numbers: `unit`, `columns` and `rows` by system."""
+    tables: dict[str, dict[str, Any]] = json.loads((PAPER / "tables.json").read_text())
+    return tables.get(experiment)
+
+
+def paper_instances(name: str) -> dict[str, dict[str, str]]:
+    """The paper's instance table, by graph."""
+    return {row["graph"]: row for row in csv.DictReader((PAPER / f"{name}.csv").read_text().splitlines())}
+
+
+# ── the paper's table ────────────────────────────────────────────────────────────────────────────
+
+
+def main_table(trial: Trial) -> Table:
+    """A row a system, a column a group, then the paper's own rows, marked quoted."""
+    groups = trial.groups()
+    rows = []
+    for solver in trial.solvers():
+        name = f"**{title(solver)}**" if is_ours(solver) else title(solver)
+        rows.append([name, "measured", *(_cell(trial, solver, group) for group in groups)])
+    quoted = paper_table(trial.experiment.name)
+    extra: list[str] = []
+    if quoted is not None:
+        columns = quoted["columns"]
+        extra = [column for column in columns if column not in groups]
+        for system, numbers in quoted["rows"].items():
+            by_column = dict(zip(columns, numbers, strict=True))
+            cells = [_number(by_column.get(group)) for group in [*groups, *extra]]
+            rows.append([system, "quoted", *cells])
+    header = ["system", "", *(f"{group} ({_size(trial, group)})" for group in groups), *extra]
+    rows = [row + [""] * (len(header) - len(row)) for row in rows]
+    unit = f" Quoted rows are the paper's, on its hardware and full sets: {quoted['unit']}." if quoted else ""
+    return Table(header, rows, conditions(trial) + unit)
+
+
+def newest_table(trial: Trial) -> Table | None:
+    """MaxCut again, measured from the newest best known cuts, some of which are larger than those of 2013."""
+    groups = [g for g in trial.groups() if trial.experiment.measures[g] == "deviation"]
+    rows = []
+    for solver in trial.solvers():
+        cells = []
+        for group in groups:
+            gaps = [
+                r["newest_best_known"] - r["objective"]
+                for r in trial.of(solver, group)
+                if r["status"] in COUNTS and r["newest_best_known"] is not None
+            ]
+            cells.append(f"{mean(gaps):.2f}" if gaps else "–")
+        if any(cell != "–" for cell in cells):
+            rows.append([f"**{title(solver)}**" if is_ours(solver) else title(solver), *cells])
+    return Table(["from the newest best known", *groups], rows, conditions(trial)) if rows else None
+
+
+def _size(trial: Trial, group: str) -> str:
+    count = len(trial.instances([group]))
+    what = {"solved": "solved", "deviation": "mean deviation", "violated": "mean violated"}
+    return f"{what[trial.experiment.measures[group]]}, {count} instance{'s' if count != 1 else ''}"
+
+
+def _cell(trial: Trial, solver: str, group: str) -> str:
+    records = trial.of(solver, group)
+    if not records:
+        return "–"
+    reasons = {r["status"] for r in records if r["status"].startswith("not ")}
+    if reasons:
+        return str(min(reasons))
+    tried = ran(records)
+    if not tried:
+        return "does not apply"
+    wrong = sum(r["status"] == "wrong answer" for r in tried)
+    flag = f" **{wrong} WRONG**" if wrong else ""
+    score = trial.score(solver, group)
+    if trial.experiment.measures[group] == "solved":
+        return f"{score:.0f}/{len(tried)}{flag}"
+    if score is None:
+        return ("error" if all(r["status"] == "error" for r in tried) else "no answer") + flag
+    answered = sum(r["status"] in COUNTS for r in tried)
+    return f"{score:.2f}" + (f" ({answered} of {len(tried)} answered)" if answered < len(tried) else "") + flag
+
+
+def conditions(trial: Trial) -> str:
+    """Under what a table's numbers hold."""
+    done = [r for r in ran(trial.records) if "seconds" in r] or trial.records
+    limits = sorted({_limit(r["limit"]) for r in done})
+    seeds = sorted({r["seed"] for r in done})
+    models = sorted(
+        {f"{r['solver'].split(':')[1]} {r['version']}" for r in done if is_ours(r["solver"]) and r["version"]}
+    )
+    facts = [
+        f"Budget {trial.budget}: {'; '.join(limits)}",
+        f"seeds {', '.join(map(str, seeds))}",
+        f"hardware {'; '.join(sorted({r['hardware'] for r in done}))}",
+        f"{'; '.join(sorted({r['software'] for r in done}))}",
+        f"commit {', '.join(sorted({r['commit'] for r in done}))}",
+        f"models {', '.join(models) if models else 'none'}",
+    ]
+    return ". ".join(facts) + "."
+
+
+def _limit(limit: dict[str, Any]) -> str:
+    parts = [f"{limit['seconds']:g} s"]
+    parts += [f"{limit['steps']} steps"] if limit["steps"] else []
+    parts += [f"{limit['runs']} runs"] if limit["runs"] else []
+    return " × ".join(parts) + f", {limit['threads']} thread{'s' if limit['threads'] != 1 else ''}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
+
+
+# ── every instance ───────────────────────────────────────────────────────────────────────────────
+
+# The paper's instance tables: our column beside which of theirs.
+_GSET = {
+    "greedy": "Greedy",
+    "sdp": "SDP",
+    "run_csp": "RUN-CSP",
+    "eco_dqn": "ECO-DQN",
+    "ecord": "ECORD",
+    "anycsp": "ANYCSP",
+}
+_COLORING = {
+    "anycsp_seconds": "ANYCSP",
+    "run_csp_seconds": "RUN-CSP",
+    "picat_seconds": "Picat",
+    "cosoco_seconds": "CoSoCo",
+    "hybrid_ea_colors": "HybridEA",
+    "dsatur_colors": "DSATUR",
+    "greedy_colors": "Greedy",
+}
+
+
+def instance_table(trial: Trial) -> Table:
+    """A row an instance, a column a system; where the paper prints the instance, its values follow, marked †."""
+    groups = trial.groups()
+    solvers = [s for s in trial.solvers() if ran(trial.of(s))]
+    name = trial.experiment.name
+    quoted = paper_instances(name) if name in ("gset", "coloring") else {}
+    columns = {"gset": _GSET, "coloring": _COLORING}.get(name, {})
+    rows = []
+    for group, instance in trial.instances(groups):
+        mine = {s: [r for r in trial.of(s, group) if r["instance"] == instance] for s in solvers}
+        row = [instance, *_known(trial, instance), *(_result(trial, group, mine[s]) for s in solvers)]
+        if quoted:
+            row += [_quote(key, quoted.get(instance, {})) for key in columns]
+        rows.append(row)
+    known = {"gset": ["best 2013", "newest"], "coloring": ["χ"]}.get(name, [])
+    header = ["instance", *known, *(title(s) for s in solvers), *(f"{label}†" for label in columns.values())]
+    key = "† quoted from the paper. " if quoted else ""
+    meaning = {
+        "gset": "Deviations from the best known cut of 2013.",
+        "coloring": "Seconds until a colouring with χ colours; “–”: none found; “n col”: what a constructive or "
+        "colour-reducing heuristic needed.",
+    }.get(name, "Seconds to a solution, or the violated weight of the best answer.")
+    return Table(header, rows, key + meaning + " " + conditions(trial))
+
+
+def _known(trial: Trial, instance: str) -> list[str]:
+    if trial.experiment.name not in ("gset", "coloring"):
+        return []
+    any_record = next(r for r in trial.records if r["instance"] == instance)
+    if trial.experiment.name == "coloring":
+        return [_number(any_record["best_known"])]
+    return [_number(any_record["best_known"]), _number(any_record["newest_best_known"])]
+
+
+def _result(trial: Trial, group: str, records: list[Record]) -> str:
+    if not records:
+        return ""
+    cells: list[str] = []
+    for r in records:
+        if r["status"] not in COUNTS:
+            cells.append({"no answer": "–", "unsupported": ""}.get(r["status"], str(r["status"])))
+        elif trial.experiment.measures[group] == "deviation":
+            cells.append(f"{deviation(r):g}")
+        elif trial.experiment.measures[group] == "violated":
+            cells.append(f"{r['violated_weight']:g}")
+        elif r["note"].endswith(" colours"):
+            cells.append(r["note"].replace(" colours", " col"))
+        elif solved(r):
+            cells.append(f"{r['best_seconds']:.2f} s")
+        else:
+            cells.append(f"– ({r['violated_weight']:g})")
+    return ", ".join(cells)
+
+
+def _quote(column: str, row: dict[str, str]) -> str:
+    if not row or (column == "run_csp_seconds" and row["split"] == ">=10"):  # not in the paper's table
+        return ""
+    value = row[column]
+    if column.endswith("_seconds"):
+        return f"{value} s" if value else "–"
+    return f"{value} col" if column.endswith("_colors") else value or "–"

@@ -1,0 +1,3 @@
+from anycsp.cli import main
+
+main()

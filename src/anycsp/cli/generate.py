@@ -1,0 +1,67 @@
+"""`anycsp generate`: instances of a distribution as files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anycsp.constraints.clause import ClauseBlock
+from anycsp.formats import FORMATS, write
+from anycsp.problem import Problem
+
+_WRITABLE = [f.name for f in FORMATS.values() if f.write is not None]
+
+EPILOG = """
+\b
+Examples:
+  anycsp generate sat --count 10 --seed 1 --out instances
+  anycsp generate maxcut --count 5 --out instances --set n=200
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("distribution")
+@click.option("--count", type=click.IntRange(min=1), default=1, show_default=True, help="How many instances.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Names the sequence drawn.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to write to.")
+@click.option("--format", "format_name", type=click.Choice(_WRITABLE), help="Otherwise the usual one of the kind.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the distribution.")
+def generate(
+    distribution: str, count: int, seed: int, out: Path, format_name: str | None, settings: tuple[str, ...]
+) -> None:
+    """Draw instances of DISTRIBUTION (sat, maxsat, rb, forced-rb, coloring, maxcut, …) to files.
+
+    The same seed draws the same files; instance i does not depend on how many are drawn.
+    """
+    from anycsp.distributions import draw, get
+
+    source = get(distribution, **dict(_setting(text) for text in settings))
+    out.mkdir(parents=True, exist_ok=True)
+    stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in distribution)
+    for index in range(count):
+        problem = draw(source, seed, index)
+        chosen = FORMATS[format_name or _usual_format(problem)]
+        path = out / f"{stem}-{seed}-{index:05d}{chosen.extensions[0]}"
+        write(problem, path, chosen.name)
+        click.echo(path)
+
+
+def _usual_format(problem: Problem) -> str:
+    """The format of a problem's community where it loses nothing, otherwise JSON."""
+    if problem.objective is not None and problem.objective.kind == "cut":
+        return "rudy"
+    plain = all(isinstance(block, ClauseBlock) and (block.terms.weight == 1).all() for block in problem.blocks)
+    return "cnf" if plain and problem.objective is None else "json"
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE", param_hint="--set")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value

@@ -1,0 +1,31 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+from anycsp.formats import FORMATS
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+format_option = click.option(
+    "--format", "format_name", type=click.Choice(list(FORMATS)), help="Format of FILE, where it cannot be recognised."
+)
+colors_option = click.option(
+    "--colors", type=click.IntRange(min=1), metavar="K", help="Number of colours, for graphs to colour."
+)
+
+
+def file_argument(command: Command) -> Command:
+    """FILE is opened by the readers, which say what is wrong with it in one line."""
+    return click.argument("file", type=click.Path(allow_dash=True))(command)
+
+
+def warn(comments: Iterable[str], path: str) -> None:
+    """Pass a reader's warnings on, where standard output is for data."""
+    for comment in comments:
+        print(f"warning: {path}: {comment}", file=sys.stderr)

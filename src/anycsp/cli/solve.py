@@ -1,0 +1,242 @@
+"""`anycsp solve`: from a file to a printed answer."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+import anycsp
+from anycsp.check import WEIGHT_OBJECTIVES
+from anycsp.cli.options import colors_option, file_argument, format_option, warn
+from anycsp.cli.progress import ProgressLine
+from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
+from anycsp.formats import Format, detect, parse
+from anycsp.formats.answers import Values, read_answer
+from anycsp.formats.col import ColoringGraph, read_graph
+from anycsp.formats.source import load
+from anycsp.objective import Objective
+from anycsp.output import write_whole
+from anycsp.problem import Problem
+
+if TYPE_CHECKING:
+    from anycsp.search import Progress, Result
+
+SATISFIED = 10
+
+EPILOG = """
+\b
+Examples:
+  anycsp solve formula.cnf                          ten seconds, competition output
+  anycsp solve formula.cnf.xz --time-limit 60 --runs 8
+  anycsp solve graph.col --colors 5 --json > answer.json
+  anycsp solve graph.col                            fewest colours: from a clique bound upward
+  anycsp solve G22.txt --seed 7 --trace trace.jsonl
+  anycsp solve problem.json --hint answer.json --steps 1000
+\b
+Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE` or
+`s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best found so far.
+Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 internal error.
+"""
+
+
+@click.command(epilog=EPILOG)
+@file_argument
+@format_option
+@colors_option
+@click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
+@click.option("--search", default="auto", show_default=True, help="auto, neural, local or hybrid.")
+@click.option("--time-limit", type=click.FloatRange(min=0), metavar="S", help="Seconds of search; default 10.")
+@click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Steps of search; default no limit.")
+@click.option("--runs", type=click.IntRange(min=1), metavar="R", help="Parallel runs; default the model's.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed, the same answer."
+)
+@click.option("--hint", type=click.Path(), metavar="FILE", help="Start from this answer (JSON or `v` lines).")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Default all cores.")
+@click.option("--temperature", type=float, metavar="T", help="Of the policy's softmax; default the model's.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
+@click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
+@click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
+def solve(
+    file: str,
+    format_name: str | None,
+    colors: int | None,
+    hint: str | None,
+    as_json: bool,
+    trace: str | None,
+    quiet: bool,
+    **options: Any,
+) -> int:
+    """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
+    stop = _stop_on_signals()
+    source = load(file)
+    chosen = detect(source, format_name)
+    report = Report(chosen, as_json, quiet)
+    try:
+        if chosen.takes_colors and colors is None:
+            problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": stop})
+        else:
+            problem = parse(source, format=format_name, colors=colors)
+            report.problem(problem, file)
+            start = _hint(hint, chosen, problem) if hint else None
+            result = report.search(problem, hint=start, stop=stop, **options)
+    except UnsupportedError:
+        report.unsupported()
+        raise
+    except ProblemError as error:
+        raise FormatError(file, str(error)) from None
+    except TooLargeError as error:
+        raise TooLargeError(f"{file}: {error}") from None
+    if trace:
+        write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
+    report.answer(problem, result)
+    return SATISFIED if result.status == "satisfied" else 0
+
+
+def _stop_on_signals() -> threading.Event:
+    """Ctrl-C and SIGTERM end the search, and the best so far is printed; a second one ends the program."""
+    stop = threading.Event()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, handle)
+    return stop
+
+
+def _hint(path: str, chosen: Format, problem: Problem) -> Values:
+    values = read_answer(path, chosen.read_answer).values
+    try:
+        if isinstance(values, Mapping):
+            for name, value in values.items():
+                problem.domain(name).position(value)
+        else:
+            problem.positions(values)
+    except ProblemError as error:
+        raise FormatError(path, str(error)) from None
+    return values
+
+
+def _fewest_colors(
+    graph: ColoringGraph, path: str, report: Report, hint: str | None, options: dict[str, Any]
+) -> tuple[Problem, Result]:
+    if hint:
+        raise click.UsageError("--hint needs --colors", click.get_current_context())
+    from anycsp.search.upward import fewest_colors
+
+    report.comment(f"{path}: {graph.vertices} vertices, {len(graph.edges)} edges")
+    report.warnings(graph.comments, path)
+    return fewest_colors(graph, report.search, report.comment, **options)
+
+
+class Report:
+    """What a search prints: c/o/s/v lines, or one JSON object, and a progress line on a terminal."""
+
+    def __init__(self, chosen: Format, as_json: bool, quiet: bool) -> None:
+        self._format, self._json, self._quiet = chosen, as_json, quiet
+        self._printed = ""
+        self.comment(f"anycsp {anycsp.__version__}")
+
+    def comment(self, text: str) -> None:
+        if not (self._json or self._quiet):
+            print(f"c {text}", flush=True)
+
+    def problem(self, problem: Problem, path: str) -> None:
+        self.comment(f"{path}: {problem.num_variables} variables, {problem.num_constraints} constraints")
+        self.warnings(problem.comments, path)
+
+    def warnings(self, texts: Iterable[str], path: str) -> None:
+        """As comments, or on stderr where standard output is for the answer only."""
+        if self._json or self._quiet:
+            warn(texts, path)
+        for text in texts:
+            self.comment(f"warning: {text}")
+
+    def unsupported(self) -> None:
+        """What XCSP3 competitions want to hear, besides the error."""
+        if self._format.name == "xcsp3" and not self._json:
+            print("s UNSUPPORTED", flush=True)
+
+    def search(self, problem: Problem, **options: Any) -> Result:
+        """Run the search, printing improvements as they come."""
+        from anycsp.search import DEFAULT_SECONDS
+        from anycsp.search import solve as run_search
+
+        seconds, steps = options["time_limit"], options["steps"]
+        with ProgressLine(
+            not self._quiet, DEFAULT_SECONDS if (seconds, steps) == (None, None) else seconds, steps
+        ) as line:
+            # On a terminal the progress line shows the best; `o` lines in between would tear it.
+            stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
+
+            def callback(progress: Progress) -> None:
+                best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
+                if stream and progress.improved and best:
+                    self._objective(best)
+                hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
+                line.show(progress, (best or _number(progress.violated_weight)) + hard)
+
+            return run_search(problem, callback=callback, **options)
+
+    def _objective(self, best: str) -> None:
+        if best != self._printed:
+            print(f"o {best}", flush=True)
+        self._printed = best
+
+    def answer(self, problem: Problem, result: Result) -> None:
+        if self._json:
+            print(json.dumps(result.to_json()))
+            return
+        self.comment(
+            f"{result.violated} of {result.constraints} constraints violated; "
+            f"{result.steps} steps in {result.seconds:.2f} s, best at step {result.best_step}; "
+            f"model {result.model}, search {result.search}, runs {result.runs}, seed {result.seed}"
+        )
+        if result.objective is not None:
+            self.comment(f"{result.objective['kind']} {result.objective['value']}")
+        value = result.objective["value"] if result.objective and result.violated == 0 else None
+        best = objective_line(problem, result.violated_weight, result.hard_violated, value)
+        if best and not self._quiet:
+            self._objective(best)
+        print(f"s {verdict(problem, result)}")
+        print("\n".join(self._format.answer(problem, result.positions)))
+
+
+def verdict(problem: Problem, result: Result) -> str:
+    """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
+    is what is optimised; otherwise all. Never UNSATISFIABLE nor OPTIMUM FOUND: the search proves nothing."""
+    soft = any(block.terms.hard.any() for block in problem.blocks) or _is_weight(problem.objective)
+    return "SATISFIABLE" if (result.hard_violated == 0 if soft else result.violated == 0) else "UNKNOWN"
+
+
+def _is_weight(objective: Objective | None) -> bool:
+    return objective is not None and objective.kind in WEIGHT_OBJECTIVES
+
+
+def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
+    """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to, or the
+    value of an objective to minimize or maximize; nothing while a hard constraint is violated."""
+    if hard_violated:
+        return ""
+    if problem.objective is not None and problem.objective.expression is not None:
+        return "" if value is None else _number(value)
+    if problem.objective is not None and _is_weight(problem.objective):
+        return _number(problem.objective.value(weight, np.zeros(0, np.int64)))
+    return _number(weight)
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else f"{value:.10g}"

@@ -1,0 +1,193 @@
+"""Numbers of distinct values: |{X_1, …, X_n}| ∘ b or ∘ Y, optionally not counting some values.
+
+Serves nValues, all-equal (at most one) and not-all-equal (at least two). Labels from a histogram of the values
+now taken: without its own variable a constraint counts one less where that variable is alone on its value, and
+moving it to v counts one more where nobody is at v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edges_of_slots, ragged_rows
+from anycsp.constraints.linear import OPERATORS, EdgeComparison, compare
+from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+
+    from anycsp.problem import Problem
+else:
+    torch = lazy("torch")
+
+
+@dataclass(frozen=True)
+class DistinctBlock(Block):
+    kind: ClassVar[str] = "distinct"
+    fields: ClassVar[tuple[str, ...]] = ("operator", "bound", "result", "except")
+    except_values: tuple[tuple[int, ...], ...]
+    """[constraints]: values that do not count."""
+    operator: IntArray
+    """[constraints]: index into OPERATORS."""
+    bound: IntArray
+    has_result: npt.NDArray[np.bool_]
+    """[constraints]: the last slot is Y, and the bound is added to it."""
+
+    @staticmethod
+    def one(
+        scope: IntArray, except_values: Sequence[int], operator: str, bound: int, result: int | None, terms: Terms
+    ) -> DistinctBlock:
+        if operator not in OPERATORS:
+            raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
+        slots = scope if result is None else np.append(scope, result)
+        if len(np.unique(slots)) < len(slots):
+            raise ProblemError("distinct values over a repeated variable: list each variable once")
+        return DistinctBlock(
+            terms,
+            np.array([0, len(slots)], dtype=np.int64),
+            slots.astype(np.int64),
+            (tuple(sorted({int(v) for v in except_values})),),
+            np.array([OPERATORS.index(operator)], dtype=np.int64),
+            np.array([bound], dtype=np.int64),
+            np.array([result is not None]),
+        )
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        return {
+            "except_values": tuple(values for b in blocks for values in b.except_values),
+            **{
+                name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("operator", "bound", "has_result")
+            },
+        }
+
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        taken = domains.values[domains.start[self.scope] + positions[self.scope]]
+        difference = -self.bound
+        for row in range(len(self)):
+            values = taken[self.scope_start[row] : self.scope_start[row + 1]]
+            if self.has_result[row]:
+                values, difference[row] = values[:-1], difference[row] - values[-1]
+            difference[row] += len(set(values.tolist()) - set(self.except_values[row]))
+        return compare(difference, self.operator)
+
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        scope = self.scope_of(row).tolist()
+        excepted = {"except": list(self.except_values[row])} if self.except_values[row] else {}
+        return {
+            "kind": "distinct",
+            "scope": scope,
+            "operator": OPERATORS[self.operator[row]],
+            "bound": int(self.bound[row]),
+            **({"result": True} if self.has_result[row] else {}),
+            **excepted,
+            **self._describe_terms(row),
+        }
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            listed, result = (scope[:-1], scope[-1]) if plain.get("result") else (scope, None)
+            indices, excepted, terms = (
+                np.array(listed, dtype=np.int64),
+                plain.get("except", ()),
+                problem.new_terms(w, h),
+            )
+            problem.add_block(cls.one(indices, excepted, plain["operator"], int(plain["bound"]), result, terms))
+
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        rows = np.flatnonzero(self.arity > 0)
+        start, slots = ragged_rows(self.scope_start, rows)
+        scope = self.scope[slots]
+        edge_slot, edge_position = edges_of_slots(scope, domains)
+        slot = edge_slot.numpy()
+        constraint = np.repeat(np.arange(len(rows)), np.diff(start))
+        is_result = np.zeros(len(scope), dtype=np.bool_)
+        is_result[start[1:][self.has_result[rows]] - 1] = True
+        # One bin for every (constraint, value) that occurs; the result's values fall into bins that never count.
+        value = domains.values[domains.start[scope][slot] + edge_position.numpy()]
+        keys = np.stack([constraint[slot], is_result[slot].astype(np.int64), value], axis=1)
+        bins, edge_bin = np.unique(keys, axis=0, return_inverse=True)
+        counts = np.array(
+            [not result and v not in self.except_values[rows[c]] for c, result, v in bins.tolist()], dtype=np.bool_
+        )
+        return [
+            DistinctLabelling(
+                terms=self.terms.take(rows),
+                scope_start=start,
+                scope=scope,
+                domains=domains,
+                variable=torch.from_numpy(scope),
+                constraint=torch.from_numpy(constraint),
+                edge_slot=edge_slot,
+                slot_edge=torch.from_numpy(np.searchsorted(slot, np.arange(len(scope)))),
+                edge_bin=torch.from_numpy(edge_bin.reshape(-1)),
+                edge_result=torch.from_numpy(np.where(is_result[slot], value, 0)),
+                bin_constraint=torch.from_numpy(bins[:, 0].copy()),
+                bin_counts=torch.from_numpy(counts),
+                comparison=EdgeComparison.of(self.operator[rows][constraint[slot]]),
+                operator=self.operator[rows],
+                bound=torch.from_numpy(self.bound[rows]),
+                has_result=self.has_result[rows],
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class DistinctLabelling(Labelling):
+    native_kind: ClassVar[str] = "distinct"
+    variable: torch.Tensor
+    constraint: torch.Tensor
+    edge_slot: torch.Tensor
+    slot_edge: torch.Tensor
+    edge_bin: torch.Tensor
+    edge_result: torch.Tensor
+    """[edges]: the value where the slot is the result, else 0."""
+    bin_constraint: torch.Tensor
+    bin_counts: torch.Tensor
+    """[bins]: False for excepted values and for the result's."""
+    comparison: EdgeComparison
+    operator: IntArray
+    bound: torch.Tensor
+    has_result: npt.NDArray[np.bool_]
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        runs = len(positions)
+        edge = self.slot_edge + positions.index_select(1, self.variable)
+        taken = self.edge_bin[edge]  # [runs, slots]
+        counted = self.bin_counts.to(torch.int64)
+        histogram = torch.zeros(runs, len(counted), dtype=torch.int64, device=positions.device)
+        histogram.scatter_add_(1, taken, counted[taken])
+        difference = (-self.bound).repeat(runs, 1)
+        difference.index_add_(1, self.bin_constraint, (histogram > 0).to(torch.int64))
+        now = self.edge_result[edge]
+        difference.index_add_(1, self.constraint, -now)
+        alone = (histogram.gather(1, taken) == 1).to(torch.int64) * counted[taken]
+        others = difference.index_select(1, self.constraint) - alone + now
+        own = (taken.index_select(1, self.edge_slot) == self.edge_bin).to(torch.int64)
+        edge_counts = counted[self.edge_bin]
+        empty = (histogram.index_select(1, self.edge_bin) - own * edge_counts == 0).to(torch.int64) * edge_counts
+        return self.comparison.labels(others.index_select(1, self.edge_slot) + empty - self.edge_result)
+
+    def to(self, device: torch.device) -> Self:
+        return replace(super().to(device), comparison=self.comparison.to(device))
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "edge_bin": self.edge_bin.numpy().astype(np.int32),
+            "bin_counts": self.bin_counts.numpy().astype(np.uint8),
+            "bin_constraint": self.bin_constraint.numpy().astype(np.int32),
+            "operator": self.operator.astype(np.int32),
+            "bound": self.bound.numpy(),
+            "has_result": self.has_result.astype(np.uint8),
+        }

@@ -1,0 +1,192 @@
+"""Extrema: max f_i(X_i) ∘ b or ∘ g(Y), where f_i and g give every value its own integer.
+
+A minimum is the maximum of the negated functions. Labels from the largest and second largest term: without its
+own variable a constraint has the second largest where that variable alone holds the largest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edges_of_slots, ragged_rows
+from anycsp.constraints.linear import OPERATORS, EdgeComparison, compare
+from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+
+    from anycsp.problem import Problem
+else:
+    torch = lazy("torch")
+
+NOTHING = -(2**61)
+"""The maximum of no terms: below every term, and safe to subtract from."""
+
+
+@dataclass(frozen=True)
+class ExtremumBlock(Block):
+    kind: ClassVar[str] = "extremum"
+    fields: ClassVar[tuple[str, ...]] = ("terms", "operator", "bound", "result")
+    term_start: IntArray
+    """[slots + 1]"""
+    term: IntArray
+    """One integer a slot and value, in domain order."""
+    operator: IntArray
+    """[constraints]: index into OPERATORS."""
+    bound: IntArray
+    has_result: npt.NDArray[np.bool_]
+    """[constraints]: the last slot is Y, and the bound is added to its term."""
+
+    @staticmethod
+    def one(
+        scope: IntArray, terms_of_slots: Sequence[IntArray], operator: str, bound: int, has_result: bool, terms: Terms
+    ) -> ExtremumBlock:
+        """One comparison over distinct variables; with `has_result` the last of them is the right side."""
+        if operator not in OPERATORS:
+            raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
+        if max([abs(bound), *(int(np.abs(t).max()) for t in terms_of_slots)]) >= 2**59:
+            raise ProblemError("a maximum or minimum beyond 60-bit integers")
+        return ExtremumBlock(
+            terms,
+            np.array([0, len(scope)], dtype=np.int64),
+            scope,
+            np.cumsum([0, *(len(t) for t in terms_of_slots)]).astype(np.int64),
+            np.concatenate(terms_of_slots).astype(np.int64),
+            np.array([OPERATORS.index(operator)], dtype=np.int64),
+            np.array([bound], dtype=np.int64),
+            np.array([has_result]),
+        )
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        sizes = np.concatenate([np.diff(b.term_start) for b in blocks])
+        return {
+            "term_start": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            **{
+                name: np.concatenate([getattr(b, name) for b in blocks])
+                for name in ("term", "operator", "bound", "has_result")
+            },
+        }
+
+    def _is_result(self) -> npt.NDArray[np.bool_]:
+        result = np.zeros(len(self.scope), dtype=np.bool_)
+        result[self.scope_start[1:][self.has_result] - 1] = True
+        return result
+
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        now = self.term[self.term_start[:-1] + positions[self.scope]]
+        constraint, is_result = self.slot_constraint(), self._is_result()
+        largest = np.full(len(self), NOTHING, dtype=np.int64)
+        np.maximum.at(largest, constraint[~is_result], now[~is_result])
+        target = self.bound.copy()
+        target[constraint[is_result]] += now[is_result]
+        return compare(largest - target, self.operator)
+
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        terms = []
+        for slot in range(self.scope_start[row], self.scope_start[row + 1]):
+            own = self.term[self.term_start[slot] : self.term_start[slot + 1]].tolist()
+            values = domains[self.scope[slot]].values.tolist()
+            terms.append([[v, t] for v, t in zip(values, own, strict=True)])
+        return {
+            "kind": "extremum",
+            "scope": self.scope_of(row).tolist(),
+            "terms": terms,
+            "operator": OPERATORS[self.operator[row]],
+            "bound": int(self.bound[row]),
+            **({"result": True} if self.has_result[row] else {}),
+            **self._describe_terms(row),
+        }
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            by_slot = [problem.domain(x).by_position(given) for x, given in zip(scope, plain["terms"], strict=True)]
+            indices, result, terms = np.array(scope, dtype=np.int64), bool(plain.get("result")), problem.new_terms(w, h)
+            problem.add_block(cls.one(indices, by_slot, plain["operator"], int(plain["bound"]), result, terms))
+
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        rows = np.flatnonzero(self.arity > 0)
+        start, slots = ragged_rows(self.scope_start, rows)
+        scope = self.scope[slots]
+        edge_slot, _ = edges_of_slots(scope, domains)
+        constraint = np.repeat(np.arange(len(rows)), np.diff(start))
+        return [
+            ExtremumLabelling(
+                terms=self.terms.take(rows),
+                scope_start=start,
+                scope=scope,
+                domains=domains,
+                variable=torch.from_numpy(scope),
+                constraint=torch.from_numpy(constraint),
+                edge_slot=edge_slot,
+                slot_edge=torch.from_numpy(np.searchsorted(edge_slot.numpy(), np.arange(len(scope)))),
+                edge_term=torch.from_numpy(self.term[ragged_rows(self.term_start, slots)[1]]),
+                is_result=torch.from_numpy(self._is_result()[slots]),
+                comparison=EdgeComparison.of(self.operator[rows][constraint[edge_slot.numpy()]]),
+                operator=self.operator[rows],
+                bound=torch.from_numpy(self.bound[rows]),
+                has_result=self.has_result[rows],
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class ExtremumLabelling(Labelling):
+    native_kind: ClassVar[str] = "extremum"
+    variable: torch.Tensor
+    constraint: torch.Tensor
+    edge_slot: torch.Tensor
+    slot_edge: torch.Tensor
+    edge_term: torch.Tensor
+    is_result: torch.Tensor
+    """[slots]"""
+    comparison: EdgeComparison
+    operator: IntArray
+    bound: torch.Tensor
+    has_result: npt.NDArray[np.bool_]
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        runs, slots = len(positions), len(self.variable)
+        now = self.edge_term[self.slot_edge + positions.index_select(1, self.variable)]  # [runs, slots]
+        listed = torch.where(self.is_result, NOTHING, now)
+        row = self.constraint.expand(runs, -1)
+        nothing = torch.full((runs, len(self)), NOTHING, dtype=torch.int64, device=positions.device)
+        largest = nothing.scatter_reduce(1, row, listed, "amax")
+        # Take out one holder of the largest term, the first, and look again.
+        number = torch.arange(slots, device=positions.device)
+        holds = listed == largest.index_select(1, self.constraint)
+        first = torch.full_like(nothing, slots).scatter_reduce(1, row, torch.where(holds, number, slots), "amin")
+        is_first = first.index_select(1, self.constraint) == number
+        second = nothing.scatter_reduce(1, row, torch.where(is_first, NOTHING, listed), "amax")
+        others = torch.where(
+            is_first, second.index_select(1, self.constraint), largest.index_select(1, self.constraint)
+        )
+        target = self.bound.repeat(runs, 1)
+        target.index_add_(1, self.constraint, torch.where(self.is_result, now, 0))
+        edge_is_result = self.is_result[self.edge_slot]
+        moved = torch.maximum(others.index_select(1, self.edge_slot), self.edge_term)
+        on_left = moved - target.index_select(1, self.constraint).index_select(1, self.edge_slot)
+        on_right = (largest - self.bound).index_select(1, self.constraint).index_select(1, self.edge_slot)
+        return self.comparison.labels(torch.where(edge_is_result, on_right - self.edge_term, on_left))
+
+    def to(self, device: torch.device) -> Self:
+        return replace(super().to(device), comparison=self.comparison.to(device))
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "term": self.edge_term.numpy(),
+            "operator": self.operator.astype(np.int32),
+            "bound": self.bound.numpy(),
+            "has_result": self.has_result.astype(np.uint8),
+        }

@@ -1,0 +1,217 @@
+"""Rules: relations given by an expression, labelled lazily.
+
+The label of edge (C, X = v) is the expression's truth with X at v and every other variable where it is:
+|scope| · domain evaluations a constraint, never the product of the domains. Constraints that share a program
+(and their domain sizes) are evaluated together, vectorised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
+from anycsp.domains import Domain, Domains
+from anycsp.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, expression_of
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+
+    from anycsp.problem import Problem
+else:
+    torch = lazy("torch")
+
+
+@dataclass(frozen=True)
+class RuleBlock(Block):
+    kind: ClassVar[str] = "rule"
+    fields: ClassVar[tuple[str, ...]] = ("expression",)
+    program: IntArray
+    """[constraints]: index into programs; slot k of a constraint's scope is slot k of its program."""
+    programs: tuple[Program, ...]
+    parameter_start: IntArray
+    parameter: IntArray
+
+    @staticmethod
+    def one(expression: Operand, terms: Terms) -> RuleBlock:
+        scope, program, parameters = compile_expression(expression)
+        return RuleBlock(
+            terms,
+            np.array([0, len(scope)], dtype=np.int64),
+            np.array(scope, dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+            (program,),
+            np.array([0, len(parameters)], dtype=np.int64),
+            np.array(parameters, dtype=np.int64),
+        )
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        index: dict[Program, int] = {}
+        ids = []
+        for block in blocks:
+            renumber = np.array([index.setdefault(p, len(index)) for p in block.programs], dtype=np.int64)
+            ids.append(renumber[block.program])
+        lengths = np.concatenate([np.diff(b.parameter_start) for b in blocks])
+        return {
+            "program": np.concatenate(ids),
+            "programs": tuple(index),
+            "parameter_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            "parameter": np.concatenate([b.parameter for b in blocks]),
+        }
+
+    def parameters_of(self, rows: IntArray) -> IntArray:
+        """[rows, parameters] of constraints that share a program."""
+        count = int(self.parameter_start[rows[0] + 1] - self.parameter_start[rows[0]]) if len(rows) else 0
+        return np.asarray(self.parameter[self.parameter_start[rows][:, None] + np.arange(count)])
+
+    def scopes_of(self, rows: IntArray) -> IntArray:
+        """[rows, arity] of constraints that share a program."""
+        arity = int(self.scope_start[rows[0] + 1] - self.scope_start[rows[0]]) if len(rows) else 0
+        return np.asarray(self.scope[self.scope_start[rows][:, None] + np.arange(arity)])
+
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        result = np.zeros(len(self), dtype=np.bool_)
+        for number, program in enumerate(self.programs):
+            rows = np.flatnonzero(self.program == number)
+            if len(rows) == 0:
+                continue
+            scopes = self.scopes_of(rows)
+            values = domains.values[domains.start[scopes] + positions[scopes]]
+            result[rows] = program.holds(list(values.T), list(self.parameters_of(rows).T))
+        return result
+
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        program = self.programs[self.program[row]]
+        parameters = self.parameter[self.parameter_start[row] : self.parameter_start[row + 1]]
+        tree: list[Any] = []
+        for node, code in enumerate(program.code):
+            at = program.operands[program.operand_start[node] : program.operand_start[node + 1]]
+            if code == 0:
+                tree.append({"slot": at[0]})
+            elif code == 1:
+                tree.append(int(parameters[at[0]]))
+            else:
+                tree.append([OPERATIONS[code], *(tree[i] for i in at)])
+        scope = [int(x) for x in self.scope_of(row)]
+        return {"kind": "rule", "scope": scope, "expression": tree[-1], **self._describe_terms(row)}
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            variables = [Variable(x, problem.names[x]) for x in scope]
+            expression = expression_of(plain["expression"], variables)
+            bounds(expression, problem.bounds)
+            problem.add_block(cls.one(expression, problem.new_terms(w, h)))
+
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        rows = np.flatnonzero(self.arity > 0)
+        grouped: dict[tuple[int, ...], list[int]] = {}
+        for row in rows:
+            sizes = domains.sizes[self.scope_of(int(row))]
+            grouped.setdefault((int(self.program[row]), *sizes.tolist()), []).append(int(row))
+        groups = [np.array(members, dtype=np.int64) for members in grouped.values()]
+        order = np.concatenate(groups) if groups else rows
+        start, slots = ragged_rows(self.scope_start, order)
+        parameter_start, parameters = ragged_rows(self.parameter_start, order)
+        return [
+            RuleLabelling(
+                terms=self.terms.take(order),
+                scope_start=start,
+                scope=self.scope[slots],
+                domains=domains,
+                groups=tuple(self._group(members, domains) for members in groups),
+                program=self.program[order],
+                programs=self.programs,
+                parameter_start=parameter_start,
+                parameter=self.parameter[parameters],
+            )
+        ]
+
+    def _group(self, rows: IntArray, domains: Domains) -> RuleGroup:
+        scopes = self.scopes_of(rows)
+        values = []
+        for column in scopes.T:
+            size = domains.sizes[column[0]]
+            table = domains.values[domains.start[column][:, None] + np.arange(size)]
+            # Constraints over one domain share its row.
+            values.append(torch.from_numpy(table[:1].copy() if (table == table[0]).all() else table))
+        return RuleGroup(
+            self.programs[self.program[rows[0]]],
+            torch.from_numpy(scopes.T.copy()),
+            tuple(values),
+            torch.from_numpy(self.parameters_of(rows).T.copy()),
+        )
+
+
+@dataclass(frozen=True)
+class RuleGroup:
+    """Constraints with one program and, slot by slot, equal domain sizes."""
+
+    program: Program
+    variable: torch.Tensor
+    """[slots, constraints]"""
+    values: tuple[torch.Tensor, ...]
+    """Per slot [constraints or 1, domain]."""
+    parameter: torch.Tensor
+    """[parameters, constraints]"""
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        """[runs, constraints · Σ domain]: slot by slot, all but one variable at its current value."""
+        runs, count = len(positions), self.variable.shape[1]
+        now = []
+        for variable, values in zip(self.variable, self.values, strict=True):
+            at = positions.index_select(1, variable)
+            taken = values[0][at] if len(values) == 1 else values[torch.arange(count, device=at.device), at]
+            now.append(taken.unsqueeze(2))
+        parameters = list(self.parameter.unsqueeze(2))
+        parts = []
+        for slot, values in enumerate(self.values):
+            slots = [*now[:slot], values.unsqueeze(0), *now[slot + 1 :]]
+            truth = torch.as_tensor(self.program.holds(slots, parameters), device=positions.device)
+            parts.append(truth.expand(runs, count, values.shape[1]))
+        return torch.cat(parts, dim=2).to(torch.uint8).view(runs, -1)
+
+    def to(self, device: torch.device) -> RuleGroup:
+        return replace(
+            self,
+            variable=self.variable.to(device),
+            values=tuple(v.to(device) for v in self.values),
+            parameter=self.parameter.to(device),
+        )
+
+
+@dataclass(frozen=True)
+class RuleLabelling(Labelling):
+    native_kind: ClassVar[str] = "rule"
+    groups: tuple[RuleGroup, ...]
+    program: IntArray
+    programs: tuple[Program, ...]
+    parameter_start: IntArray
+    parameter: IntArray
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        return torch.cat([group.labels(positions) for group in self.groups], dim=1)
+
+    def to(self, device: torch.device) -> Self:
+        return replace(super().to(device), groups=tuple(group.to(device) for group in self.groups))
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        nodes = np.cumsum([0] + [len(p) for p in self.programs])
+        return {
+            "program": self.program.astype(np.int32),
+            "node_start": nodes.astype(np.int32),
+            "code": np.array([c for p in self.programs for c in p.code], dtype=np.int32),
+            "operand_count": np.concatenate([np.diff(p.operand_start) for p in self.programs]).astype(np.int32),
+            "operand": np.array([o for p in self.programs for o in p.operands], dtype=np.int32),
+            "parameter_start": self.parameter_start,
+            "parameter": self.parameter,
+        }

@@ -1,0 +1,187 @@
+"""Short tables: tuples whose cells are intervals of domain positions, `*` being the whole domain.
+
+Used where the product of the domains is too large for a truth table and the listed tuples would be too many.
+A tuple that holds in all slots but possibly one labels, in that slot, its whole interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
+from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+
+    from anycsp.problem import Problem
+else:
+    torch = lazy("torch")
+
+Cell = Any
+"""A value, "*", a range of values, or a set of values."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShortRelation:
+    """Rows of position intervals, either the allowed or the forbidden ones."""
+
+    low: IntArray
+    """[rows, arity]"""
+    high: IntArray
+    """[rows, arity], inclusive."""
+    allowed: bool
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        return self.low.shape, self.allowed, self.low.tobytes(), self.high.tobytes()
+
+    @staticmethod
+    def of(domains: Sequence[Domain], rows: Sequence[Sequence[Cell]], allowed: bool) -> ShortRelation:
+        """Rows over these domains; a row with a cell that no value satisfies is dropped."""
+        intervals: list[tuple[tuple[int, int], ...]] = []
+        for number, row in enumerate(rows, start=1):
+            if len(row) != len(domains):
+                raise ProblemError(f"tuple {number} has {len(row)} values for {len(domains)} variables")
+            intervals.extend(product(*(position_runs(d, cell) for d, cell in zip(domains, row, strict=True))))
+        cells = np.array(intervals, dtype=np.int64).reshape(len(intervals), len(domains), 2)
+        return ShortRelation(cells[:, :, 0].copy(), cells[:, :, 1].copy(), allowed)
+
+
+def position_runs(domain: Domain, cell: Cell) -> list[tuple[int, int]]:
+    """The runs of consecutive domain positions a cell stands for."""
+    if isinstance(cell, str) and cell == "*" and (domain.labels is None or "*" not in domain.labels):
+        return [(0, len(domain) - 1)]
+    if isinstance(cell, (range, set, frozenset, list, tuple)):
+        wanted = np.isin(domain.values, np.array([int(v) for v in cell], dtype=np.int64))
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], wanted.astype(np.int8), [0]])))
+        return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
+    position = domain.position(cell)
+    return [(position, position)]
+
+
+@dataclass(frozen=True)
+class ShortTableBlock(Block):
+    kind: ClassVar[str] = "short_table"
+    fields: ClassVar[tuple[str, ...]] = ("allowed", "forbidden")
+    relation: IntArray
+    """[constraints]: index into relations."""
+    relations: tuple[ShortRelation, ...]
+
+    @staticmethod
+    def one(scope: IntArray, relation: ShortRelation, terms: Terms) -> ShortTableBlock:
+        start = np.array([0, len(scope)], dtype=np.int64)
+        return ShortTableBlock(terms, start, scope, np.zeros(1, np.int64), (relation,))
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        index: dict[Any, int] = {}
+        relations: list[ShortRelation] = []
+        ids = []
+        for block in blocks:
+            for relation in block.relations:
+                if relation.key not in index:
+                    index[relation.key] = len(relations)
+                    relations.append(relation)
+            renumber = np.array([index[r.key] for r in block.relations], dtype=np.int64)
+            ids.append(renumber[block.relation])
+        return {"relation": np.concatenate(ids), "relations": tuple(relations)}
+
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        result = np.zeros(len(self), dtype=np.bool_)
+        for row in range(len(self)):
+            relation = self.relations[self.relation[row]]
+            now = positions[self.scope_of(row)]
+            listed = bool(((relation.low <= now) & (now <= relation.high)).all(axis=1).any())
+            result[row] = listed == relation.allowed
+        return result
+
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        scope = self.scope_of(row).tolist()
+        relation = self.relations[self.relation[row]]
+        rows = []
+        for low, high in zip(relation.low.tolist(), relation.high.tolist(), strict=True):
+            cells: list[Any] = []
+            for x, a, b in zip(scope, low, high, strict=True):
+                whole = a == 0 and b == len(domains[x]) - 1
+                cells.append("*" if whole else domains[x].values[a : b + 1].tolist())
+            rows.append(cells)
+        tuples = {"allowed" if relation.allowed else "forbidden": rows}
+        return {"kind": "short_table", "scope": scope, **tuples, **self._describe_terms(row)}
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        allowed = "allowed" in plain
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            rows = []
+            for row in plain["allowed" if allowed else "forbidden"]:
+                cells = zip(scope, row, strict=True)
+                rows.append([c if c == "*" else {problem.domain(x).integer(v) for v in c} for x, c in cells])
+            problem.add_short_table(scope, rows, allowed=allowed, weight=w, hard=h)
+
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        rows = np.flatnonzero(self.arity > 0)
+        start, slots = ragged_rows(self.scope_start, rows)
+        return [
+            ShortTableLabelling(
+                self.terms.take(rows), start, self.scope[slots], domains, self.relation[rows], self.relations
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class ShortTableLabelling(Labelling):
+    native_kind: ClassVar[str] = "short_tuples"
+    relation: IntArray
+    relations: tuple[ShortRelation, ...]
+
+    def labels(self, positions: torch.Tensor) -> torch.Tensor:
+        edge_start = self.edge_start()
+        parts = []
+        for c in range(len(self)):
+            slots = slice(self.scope_start[c], self.scope_start[c + 1])
+            relation = self.relations[self.relation[c]]
+            low = torch.as_tensor(relation.low, device=positions.device)
+            high = torch.as_tensor(relation.high, device=positions.device)
+            now = positions[:, torch.as_tensor(self.scope[slots], device=positions.device)].unsqueeze(1)
+            agree = ((low <= now) & (now <= high)).to(torch.int64)  # [runs, rows, arity]
+            hit = agree.sum(dim=2, keepdim=True) - agree == low.shape[1] - 1
+            # Interval ends go into a difference array with one extra cell a slot; its running sum counts the rows.
+            first = torch.as_tensor(
+                edge_start[slots] - edge_start[slots.start] + np.arange(low.shape[1]), device=positions.device
+            )
+            sizes = np.diff(edge_start[slots.start : slots.stop + 1])
+            ends = torch.zeros(
+                len(positions), int(sizes.sum()) + len(sizes), dtype=torch.int64, device=positions.device
+            )
+            run, row, slot = hit.nonzero(as_tuple=True)
+            one = torch.ones_like(run)
+            ends.index_put_((run, first[slot] + low[row, slot]), one, accumulate=True)
+            ends.index_put_((run, first[slot] + high[row, slot] + 1), -one, accumulate=True)
+            keep = np.ones(ends.shape[1], dtype=np.bool_)
+            keep[np.cumsum(sizes + 1) - 1] = False
+            listed = ends.cumsum(1)[:, torch.as_tensor(keep, device=positions.device)] > 0
+            parts.append((listed == relation.allowed).to(torch.uint8))
+        return torch.cat(parts, dim=1)
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        cells = [r.low.size for r in self.relations]
+        return {
+            "relation": self.relation.astype(np.int32),
+            "allowed": np.array([r.allowed for r in self.relations], dtype=np.uint8),
+            "tuple_start": np.cumsum([0, *cells]).astype(np.int64),
+            "low": np.concatenate([r.low.reshape(-1) for r in self.relations]).astype(np.int32),
+            "high": np.concatenate([r.high.reshape(-1) for r in self.relations]).astype(np.int32),
+        }

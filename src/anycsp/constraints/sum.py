@@ -1,0 +1,122 @@
+"""Sums of contributions: Σ f_i(X_i) ∘ b, where f_i gives every value of X_i its own integer.
+
+The common form of everything that counts: how often values occur (count, among, atLeast, atMost, exactly,
+cardinality), loads of bins, Boolean combinations of conditions on single variables, and linear comparisons of
+functions of one variable each. Labels as for linear comparisons, from the residual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
+from anycsp.constraints.linear import OPERATORS, ResidualLabelling, compare, residual_fields
+from anycsp.domains import Domain, Domains
+from anycsp.errors import ProblemError
+from anycsp.lazy import lazy
+
+if TYPE_CHECKING:
+    import torch
+    from typing_extensions import Self
+
+    from anycsp.problem import Problem
+else:
+    torch = lazy("torch")
+
+
+@dataclass(frozen=True)
+class SumBlock(Block):
+    kind: ClassVar[str] = "sum"
+    fields: ClassVar[tuple[str, ...]] = ("contributions", "operator", "bound")
+    contribution_start: IntArray
+    """[slots + 1]"""
+    contribution: IntArray
+    """One integer a slot and value, in domain order."""
+    operator: IntArray
+    """[constraints]: index into OPERATORS."""
+    bound: IntArray
+
+    @staticmethod
+    def one(scope: IntArray, contributions: Sequence[IntArray], operator: str, bound: int, terms: Terms) -> SumBlock:
+        """One comparison over distinct variables; `contributions[i]` follows the domain of `scope[i]`."""
+        if operator not in OPERATORS:
+            raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
+        if abs(bound) + sum(int(np.abs(c).max()) for c in contributions) >= 2**62:
+            raise ProblemError("a sum beyond 64-bit integers")
+        sizes = [0, *(len(c) for c in contributions)]
+        return SumBlock(
+            terms,
+            np.array([0, len(scope)], dtype=np.int64),
+            scope,
+            np.cumsum(sizes).astype(np.int64),
+            np.concatenate(contributions).astype(np.int64) if len(contributions) else np.zeros(0, np.int64),
+            np.array([OPERATORS.index(operator)], dtype=np.int64),
+            np.array([bound], dtype=np.int64),
+        )
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        sizes = np.concatenate([np.diff(b.contribution_start) for b in blocks])
+        return {
+            "contribution_start": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            **{
+                name: np.concatenate([getattr(b, name) for b in blocks])
+                for name in ("contribution", "operator", "bound")
+            },
+        }
+
+    def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        total = np.zeros(len(self), dtype=np.int64)
+        taken = self.contribution[self.contribution_start[:-1] + positions[self.scope]]
+        np.add.at(total, self.slot_constraint(), taken)
+        return compare(total - self.bound, self.operator)
+
+    def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
+        slots = range(self.scope_start[row], self.scope_start[row + 1])
+        contributions = []
+        for slot in slots:
+            own = self.contribution[self.contribution_start[slot] : self.contribution_start[slot + 1]]
+            values = domains[self.scope[slot]].values
+            contributions.append([[int(values[p]), int(own[p])] for p in np.flatnonzero(own).tolist()])
+        return {
+            "kind": "sum",
+            "scope": self.scope_of(row).tolist(),
+            "contributions": contributions,
+            "operator": OPERATORS[self.operator[row]],
+            "bound": int(self.bound[row]),
+            **self._describe_terms(row),
+        }
+
+    @classmethod
+    def add_described(
+        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
+    ) -> None:
+        for scope, w, h in zip(scopes, weight, hard, strict=True):
+            pairs = zip(scope, plain["contributions"], strict=True)
+            contributions = [problem.domain(x).by_position(given) for x, given in pairs]
+            indices, terms = np.array(scope, dtype=np.int64), problem.new_terms(w, h)
+            problem.add_block(cls.one(indices, contributions, plain["operator"], int(plain["bound"]), terms))
+
+    def labellings(self, domains: Domains) -> list[Labelling]:
+        rows = np.flatnonzero(self.arity > 0)
+        start, slots = ragged_rows(self.scope_start, rows)
+        term = self.contribution[ragged_rows(self.contribution_start, slots)[1]]
+        fields = residual_fields(self.terms.take(rows), start, self.scope[slots], domains, term, self.operator[rows])
+        return [SumLabelling(**fields, bound=torch.from_numpy(self.bound[rows]))]
+
+
+@dataclass(frozen=True)
+class SumLabelling(ResidualLabelling):
+    native_kind: ClassVar[str] = "sum"
+
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "term": self.edge_term.numpy(),
+            "operator": self.operator.astype(np.int32),
+            "bound": self.bound.numpy(),
+        }

@@ -1,0 +1,163 @@
+"""DIMACS .wcnf: weighted partial MaxSAT, in the old form (`p wcnf VARIABLES CLAUSES TOP`) and that of 2022 (`h` lines).
+
+A clause of weight TOP, or one that begins with `h`, is hard. A soft clause of weight 0 costs nothing and is dropped.
+The cost of an assignment that satisfies the hard clauses is the weight of the soft ones it violates.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.clause import ClauseBlock
+from anycsp.errors import ConversionError
+from anycsp.formats.answers import Values, read_literals
+from anycsp.formats.cnf import integers
+from anycsp.formats.source import Source, shown
+from anycsp.objective import Objective
+from anycsp.problem import Problem
+
+_HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
+_COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
+_HARD = re.compile(rb"^[ \t]*h(?=[ \t])", re.MULTILINE)
+
+
+def sniff(head: bytes) -> bool:
+    if re.search(rb"^[ \t]*p[ \t]+wcnf\b", head, re.MULTILINE):
+        return True
+    body = _COMMENT.sub(b"", head).lstrip()
+    return re.match(rb"h[ \t]+-?\d", body) is not None
+
+
+def read(source: Source) -> Problem:
+    problem = Problem()
+    header = _HEADER.search(source.data)
+    variables, clauses, top = _counts(source, header)
+    body = source.data[header.end() :] if header else source.data
+    body = _COMMENT.sub(b"", body)
+    if header is None:
+        body = _HARD.sub(b"-1", body)  # no weight is negative, so this marks hard clauses among numbers
+    numbers = integers(body)
+    if numbers is None or (len(numbers) and numbers[-1] != 0):
+        raise _first_error(source)
+    ends = np.flatnonzero(numbers == 0)
+    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else np.zeros(0, np.int64)
+    # A weight of 0 looks like an end: such a clause is dropped, and where its literals begin is the next number.
+    weights, starts, ends = _weighted(source, numbers, starts, ends)
+    lengths = ends - starts - 1
+    literals = numbers[np.repeat(starts + 1, lengths) + _within(lengths)] if len(lengths) else np.zeros(0, np.int64)
+    hard = weights == -1 if header is None else weights >= top
+    if (weights[~hard] < 0).any():
+        raise source.error(f"a negative weight: {int(weights[~hard].min())}")
+    largest = int(max(literals.max(initial=0), -literals.min(initial=0)))
+    if variables is None:
+        variables = largest
+        source.check_claim(variables, "variables", 1)
+    elif largest > variables:
+        raise source.error(f"unknown literal {largest}: the header claims {variables} variables")
+    if clauses is not None and clauses != len(weights):
+        problem.comments.append(f"the header claims {clauses} clauses, the file has {len(weights)}")
+    problem.add_variables(variables, (0, 1), names=[str(i) for i in range(1, variables + 1)])
+    kept = hard | (weights > 0)
+    if not kept.all():
+        problem.comments.append(f"{int((~kept).sum())} soft clauses of weight 0 dropped")
+        literals = literals[np.repeat(kept, lengths)]
+        weights, hard, lengths = weights[kept], hard[kept], lengths[kept]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    problem.add_clauses(offsets, literals, weight=np.where(hard, 1, weights).astype(np.float64), hard=hard)
+    problem.objective = Objective("cost")
+    return problem
+
+
+def _within(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _weighted(
+    source: Source, numbers: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Weights, and where each clause's weight and closing 0 stand."""
+    if not (starts == ends).any():
+        return numbers[starts], starts, ends
+    clauses, at = [], 0
+    stops = ends.tolist()
+    k = 0
+    while k < len(stops):
+        end = stops[k]
+        if end == at:  # the weight itself is 0; the clause ends at the next one
+            k += 1
+            if k == len(stops):
+                raise source.error("the last clause lacks its closing 0")
+            end = stops[k]
+        clauses.append((at, end))
+        at = end + 1
+        k += 1
+    pairs = np.array(clauses, dtype=np.int64).reshape(-1, 2)
+    return numbers[pairs[:, 0]], pairs[:, 0], pairs[:, 1]
+
+
+def _counts(source: Source, header: re.Match[bytes] | None) -> tuple[int | None, int | None, float]:
+    """Variables, clauses and top as the header claims them."""
+    if header is None:
+        return None, None, np.inf
+    line = source.data.count(b"\n", 0, header.start()) + 1
+    words = header.group().decode("latin-1").split()
+    if words[1:2] != ["wcnf"] or len(words) not in (4, 5):
+        raise source.error(f"not a header of the form 'p wcnf VARIABLES CLAUSES TOP': {shown(' '.join(words))}", line)
+    variables, clauses = (source.integer(word, "a count of the header", line) for word in words[2:4])
+    source.check_claim(variables, "variables", line)
+    source.check_claim(clauses, "clauses", line)
+    return variables, clauses, int(words[4]) if len(words) == 5 and words[4].isdigit() else np.inf
+
+
+def _first_error(source: Source) -> Exception:
+    for number, line in source.lines():
+        if line.startswith(("c", "p")):
+            continue
+        words = line.split()
+        for place, token in enumerate(words):
+            if not re.fullmatch(r"-?\d+", token) and not (place == 0 and token == "h"):
+                return source.error(f"neither weight nor literal: {shown(token)}", number)
+    return source.error("the last clause lacks its closing 0")
+
+
+def write(problem: Problem) -> str:
+    """The form of 2022."""
+    for name, domain in zip(problem.names, problem.domain_list, strict=True):
+        if domain.labels is not None or domain.values.tolist() != [0, 1]:
+            raise ConversionError(f"wcnf has values 0 and 1 only, variable {name!r} has {domain.summary()}")
+    if problem.objective is not None and problem.objective.kind != "cost":
+        raise ConversionError(f"wcnf has costs only, the problem has the objective {problem.objective.kind!r}")
+    rows: list[tuple[int, str]] = []
+    for block in problem.blocks:
+        if not isinstance(block, ClauseBlock):
+            raise ConversionError(
+                f"wcnf has clauses only, constraint {int(block.terms.index[0]) + 1} is a {block.kind}"
+            )
+        literals = np.where(block.forbidden == 1, -1, 1) * (block.scope + 1)
+        for row, index in enumerate(block.terms.index.tolist()):
+            clause = literals[block.scope_start[row] : block.scope_start[row + 1]].tolist()
+            if block.tautology[row]:
+                clause.append(-clause[0])
+            weight = float(block.terms.weight[row])
+            if not block.terms.hard[row] and not weight.is_integer():
+                raise ConversionError(f"wcnf has integer weights, constraint {index + 1} has {weight}")
+            head = "h" if block.terms.hard[row] else str(int(weight))
+            rows.append((index, " ".join([head, *map(str, clause), "0"])))
+    return "\n".join(line for _, line in sorted(rows)) + "\n"
+
+
+def answer(problem: Problem, positions: npt.NDArray[np.integer[Any]]) -> list[str]:
+    """One `v` line: a binary digit for every variable, as the MaxSAT evaluations want it."""
+    return ["v " + "".join(map(str, positions.tolist()))]
+
+
+def read_answer(text: str) -> Values:
+    """A binary string, or literals as in the old form."""
+    words = text.split()
+    if len(words) == 1 and re.fullmatch(r"[01]+", words[0]):
+        return [int(digit) for digit in words[0]]
+    return read_literals(text)

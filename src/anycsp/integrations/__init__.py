@@ -1,0 +1,1 @@
+"""Other libraries' problems: each module imports its library only when it is itself imported."""

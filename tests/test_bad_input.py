@@ -1,0 +1,291 @@
+"""What bad input gets: a typed exception from the API; from the command line the same text in one line on stderr,
+exit code 2, no traceback, nothing on stdout that could be taken for an answer, nothing half-written."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anycsp import AnyCSPError, FormatError, Problem, ProblemError, TooLargeError
+from anycsp.cli import run
+from anycsp.formats import read, source
+from anycsp.memory import check_memory
+
+GZ = gzip.compress(b"p cnf 3 2\n1 2 0\n-3 0\n" * 500)
+XZ = lzma.compress(b"p cnf 3 2\n1 2 0\n-3 0\n" * 500)
+
+GARBAGE = bytes(np.random.default_rng(0).integers(0, 256, 4096, dtype=np.uint8))
+
+
+def problem_json(variables: str = '[{"names": ["a", "b"], "domain": "1..3"}]', constraint: str = "") -> str:
+    return f'{{\n "variables": {variables},\n "constraints": [\n  {constraint}\n ]\n}}'
+
+
+FILES: dict[str, tuple[str, str | bytes, int | None, str]] = {
+    # name: file, content, line, reason
+    "unknown literal": ("x.cnf", "p cnf 3 2\n1 2 0\n1 x 0\n", 3, "unknown literal 'x'"),
+    "literal beyond the header": ("x.cnf", "p cnf 3 1\nc\n1 -4 0\n", 3, "unknown literal '-4'"),
+    "literal of two signs": ("x.cnf", "p cnf 3 1\n1 --2 0\n", 2, "unknown literal"),
+    "literal glued": ("x.cnf", "p cnf 3 1\n1-2 0\n", 2, "unknown literal"),
+    "lone sign": ("x.cnf", "p cnf 3 1\n1 - 2 0\n", 2, "unknown literal"),
+    "huge literal": ("x.cnf", "p cnf 3 1\n99999999999999999999 0\n", 2, "unknown literal"),
+    "huge literal, no header": ("x.cnf", "99999999999999999999 0\n", 1, "variables"),
+    "text before the header": ("x.cnf", "1 2 0\np cnf 3 1\n", 1, "before the header"),
+    "second header": ("x.cnf", "p cnf 3 1\np cnf 3 1\n1 0\n", 2, "unknown literal 'p'"),
+    "header without numbers": ("x.cnf", "p cnf many few\n1 0\n", 1, "not an integer"),
+    "negative counts": ("x.cnf", "p cnf -3 2\n1 0\n", 1, "negative"),
+    "10 GB of clauses in 1 kB": ("x.cnf", "p cnf 100 2000000000\n1 2 0\n" + "c\n" * 500, 1, "2,000,000,000 clauses"),
+    "a billion variables in 1 kB": ("x.cnf", "p cnf 1000000000 1\n1 2 0\n", 1, "1,000,000,000 variables"),
+    "unknown line in col": ("x.col", "p edge 3 1\nq 1 2\n", 2, "unknown line"),
+    "unknown vertex": ("x.col", "p edge 3 1\ne 1 4\n", 2, "unknown vertex 4"),
+    "edge before header": ("x.col", "e 1 2\np edge 3 1\n", 1, "before the header"),
+    "edge with three ends": ("x.col", "p edge 3 1\ne 1 2 3\n", 2, "not an edge"),
+    "no header in col": ("x.col", "c nothing\n", None, "no header"),
+    "a billion vertices": ("x.col", "p edge 1000000000 1\ne 1 2\n", 1, "1,000,000,000 vertices"),
+    "rudy vertex 0": ("x.rud", "3 1\n0 1 1\n", 2, "unknown vertex 0"),
+    "rudy nan weight": ("x.rud", "3 1\n1 2 nan\n", 2, "finite number, not nan"),
+    "rudy infinite weight": ("x.rud", "3 2\n1 2 1\n1 3 -inf\n", 3, "finite number, not -inf"),
+    "rudy word": ("x.rud", "3 1\n1 2 heavy\n", 2, "not a number: 'heavy'"),
+    "rudy header": ("x.rud", "3\n1 2 1\n", 1, "header"),
+    "mtx dense": ("x.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1\n", 1, "array real"),
+    "mtx not square": ("x.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 0\n", 2, "square"),
+    "mtx not symmetric": ("x.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1\n", None, "differ"),
+    "not JSON": ("x.json", '{\n "variables": [\n', 3, "not JSON"),
+    "not UTF-8": ("x.json", b'{\n "name": "\xff"}', 2, "UTF-8"),
+    "JSON nested deeply": ("x.json", "[" * 100_000, None, "nested"),
+    "no variables": ("x.json", "{}", 1, "lacks 'variables'"),
+    "unknown key": ("x.json", '{"variables": [],\n "constrains": []}', 1, "unknown key 'constrains'"),
+    "repeated key": ("x.json", '{"variables": [], "variables": []}', None, "twice"),
+    "empty domain": ("x.json", '{\n"variables": [\n{"name": "a", "domain": []}]}', 3, "variable 1: empty domain"),
+    "empty range": ("x.json", problem_json('[{"name": "a", "domain": "3..1"}]'), 2, "empty domain"),
+    "value twice": ("x.json", problem_json('[{"name": "a", "domain": [1, 1]}]'), 2, "twice"),
+    "fractional value": ("x.json", problem_json('[{"name": "a", "domain": [1.5]}]'), 2, "64-bit integers"),
+    "huge value": ("x.json", problem_json('[{"name": "a", "domain": [1e30]}]'), 2, "64-bit integers"),
+    "huge range": ("x.json", problem_json('[{"name": "a", "domain": "0..99999999999999"}]'), 2, "memory"),
+    "unknown domain": ("x.json", problem_json('[{"name": "a", "domain": "colour"}]'), 2, "unknown domain 'colour'"),
+    "duplicate name": ("x.json", problem_json('[{"names": ["a", "a"], "domain": [1]}]'), 2, "duplicate variable name"),
+    "name of a number": ("x.json", problem_json('[{"name": 7, "domain": [1]}]'), 2, "a name is a string"),
+    "truncated gzip": ("x.cnf.gz", GZ[: len(GZ) // 2], None, "truncated or damaged gzip"),
+    "truncated xz": ("x.cnf.xz", XZ[: len(XZ) // 2], None, "truncated or damaged xz"),
+    "not gzip at all": ("x.cnf.gz", b"p cnf 1 1\n1 0\n", None, "truncated or damaged gzip"),
+    "binary garbage": ("x.cnf", GARBAGE, None, "binary data"),
+    "binary garbage as JSON": ("x.json", GARBAGE, None, "binary data"),
+    "empty file": ("x.txt", "", None, "an empty file"),
+    "prose": ("x.txt", "Dear solver,\nplease solve.\n", None, "unknown format"),
+}  # fmt: skip
+
+
+CONSTRAINTS = {
+    # name: the constraint, reason
+    "unknown variable": ('{"kind": "all_different", "scope": ["z"]}', "unknown variable 'z'"),
+    "index too large": ('{"kind": "all_different", "scope": [2]}', "unknown variable 2"),
+    "negative index": ('{"kind": "all_different", "scope": [-1]}', "unknown variable"),
+    "unknown kind": ('{"kind": "magic", "scope": [0]}', "'magic'"),
+    "misspelt key": ('{"kind": "all_different", "scope": [0], "wieght": 2}', "wieght"),
+    "scope of words": ('{"kind": "all_different", "scope": "ab"}', "a scope is a list"),
+    "tuple of wrong arity": ('{"kind": "table", "scope": [0, 1], "allowed": [[1]]}', "1 values for 2 variables"),
+    "tuple outside the domain": ('{"kind": "table", "scope": [0, 1], "allowed": [[1, 4]]}', "outside the domain 1..3"),
+    "tuples of words": ('{"kind": "table", "scope": [0], "allowed": "words"}', "tuple"),
+    "no tuples": ('{"kind": "table", "scope": [0]}', "either its allowed or its forbidden"),
+    "clause outside the domain": ('{"kind": "clause", "scope": [0], "forbidden": [9]}', "outside the domain"),
+    "clause of wrong arity": ('{"kind": "clause", "scope": [0], "forbidden": [1, 2]}', "2 forbidden values"),
+    "no operator": ('{"kind": "linear", "scope": [0], "coefficients": [1], "bound": 1}', "lacks 'operator'"),
+    "half a coefficient": (
+        '{"kind": "linear", "scope": [0], "coefficients": [0.5], "operator": "<", "bound": 1}',
+        "a coefficient is an integer",
+    ),
+    "NaN weight": ('{"kind": "all_different", "scope": [0], "weight": NaN}', "not nan"),
+    "infinite weight": ('{"kind": "all_different", "scope": [0], "weight": Infinity}', "not inf"),
+    "weight 1e999": ('{"kind": "all_different", "scope": [0], "weight": 1e999}', "not inf"),
+    "weight zero": ('{"kind": "all_different", "scope": [0], "weight": 0}', "positive"),
+    "weight of words": ('{"kind": "all_different", "scope": [0], "weight": "2"}', "a weight is"),
+}
+ALL_DIFFERENT = '{"kind": "all_different", "scope": ["a"]}'
+FILES |= {
+    name: ("x.json", problem_json(constraint=f"{ALL_DIFFERENT},\n{constraint}"), 5, reason)
+    for name, (constraint, reason) in CONSTRAINTS.items()
+}
+TWICE = '{"kind": "all_different", "scopes": [[0], [1]], "order": [0, 0]}'
+FILES["order twice"] = ("x.json", problem_json(constraint=TWICE), 3, "order")
+
+
+def write_file(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_the_reader_names_file_line_and_reason(tmp_path: Path, case: str) -> None:
+    name, content, line, reason = FILES[case]
+    path = write_file(tmp_path, name, content)
+    with pytest.raises(FormatError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:{line}: " if line else f"{path}")
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("command", ["solve", "info", "check", "convert"])
+@pytest.mark.parametrize("case", FILES)
+def test_every_command_says_it_in_one_line_and_exits_with_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], case: str, command: str
+) -> None:
+    name, content, _, reason = FILES[case]
+    path = write_file(tmp_path, name, content)
+    more = {"check": [str(write_file(tmp_path, "answer", "v 1\n"))], "convert": [str(tmp_path / "out.json")]}
+    assert run([command, str(path), *more.get(command, [])]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert printed.err.startswith(f"error: {path}")
+    assert reason in printed.err
+    assert not any(line[:1] in "sv" for line in printed.out.splitlines())
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_as_a_program_there_is_no_traceback(tmp_path: Path) -> None:
+    path = write_file(tmp_path, *FILES["unknown literal"][:2])
+    done = subprocess.run(
+        [sys.executable, "-m", "anycsp.cli", "solve", str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"error: {path}:3: unknown literal 'x'\n"
+
+
+# ── what is not a file ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("command", ["solve", "info"])
+def test_directories_and_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run([command, str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"error: {tmp_path}: is a directory\n"
+    assert run([command, str(tmp_path / "none.cnf")]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_file(tmp_path, "x.cnf", "p cnf 1 1\n1 0\n")
+    path.chmod(0)
+    if os.geteuid() == 0:  # root reads anything: refuse in its place
+
+        def refuse(*_: object, **__: object) -> None:
+            raise PermissionError(13, "Permission denied", str(path))
+
+        monkeypatch.setattr(source, "_read", refuse)
+    assert run(["solve", str(path)]) == 2
+    assert capsys.readouterr().err == f"error: {path}: permission denied\n"
+
+
+def test_decompression_bombs_are_capped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(source, "MAX_BYTES", 1 << 20)
+    path = write_file(tmp_path, "bomb.cnf.gz", gzip.compress(b"0\n" * (1 << 20)))
+    with pytest.raises(TooLargeError, match="limit"):
+        read(path)
+    assert run(["info", str(path)]) == 2
+    assert "bomb.cnf.gz: holds more than the limit" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_leaves_nothing_behind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_file(tmp_path, "x.cnf", "p cnf 1 1\n1 0\n")
+    assert run(["convert", str(path), str(tmp_path / "no" / "y.json")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+    (tmp_path / "folder.json").mkdir()
+    assert run(["convert", str(path), str(tmp_path / "folder.json")]) == 2
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.json", "x.cnf"]
+
+
+# ── more than memory holds ───────────────────────────────────────────────────────────────────────
+
+
+def test_more_edges_than_memory_allows_are_refused_with_estimate_and_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path
+) -> None:
+    rows = "".join(f"e {u} {v}\n" for u in range(1, 301) for v in range(u + 1, 301))
+    path = write_file(tmp_path, "x.col", f"p edge 300 {300 * 299 // 2}\n{rows}")
+    assert run(["solve", str(path), "--colors", "100000", "--model", str(model), "--quiet"]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"error: {path}: the constraint value graph has 8,970,000,000 edges")
+    assert "more than the limit of" in printed.err
+    assert run(["info", str(path), "--colors", "100000"]) == 0
+    with pytest.raises(TooLargeError, match="GiB"):
+        check_memory([read(path, colors=10)], limit=1000)
+
+
+# ── the API ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def small() -> Problem:
+    problem = Problem()
+    problem.add_variables(2, (1, 2, 3), names=["a", "b"])
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (lambda p: p.add_variable([]), "empty domain"),
+        (lambda p: p.add_variable([1, 1]), "twice"),
+        (lambda p: p.add_variable([0], "a"), "duplicate variable name 'a'"),
+        (lambda p: p.add_table(["a", "b"], [[1]]), "tuple 1 has 1 values for 2 variables"),
+        (lambda p: p.add_table(["a", "b"], [[1, 2], [1, 7]]), "tuple 2: value 7 is outside the domain 1..3"),
+        (lambda p: p.add_table(["a"], np.array([[2**63 + 1]], dtype=np.uint64)), "tuple"),
+        (lambda p: p.add_all_different(["a", "z"]), "unknown variable 'z'"),
+        (lambda p: p.add_all_different([0, 5]), "unknown variable 5"),
+        (lambda p: p.add_all_different(["a"], weight=float("nan")), "not nan"),
+        (lambda p: p.add_all_different(["a"], weight=float("inf")), "not inf"),
+        (lambda p: p.add_all_different(["a"], weight=-1), "positive"),
+        (lambda p: p.add_linear(["a"], [1], "=<", 1), "unknown operator '=<'"),
+        (lambda p: p.add_linear(["a"], [1, 2], "<=", 1), "2 coefficients for 1 variables"),
+        (lambda p: p.positions({"a": 1}), "lacks variable 'b'"),
+        (lambda p: p.positions({"a": 1, "b": 9}), "variable 'b': value 9 is outside the domain"),
+        (lambda p: p.renumber(np.array([1])), "order"),
+    ],
+)
+def test_the_api_raises_typed_errors(action: object, reason: str) -> None:
+    with pytest.raises(ProblemError, match=reason) as caught:
+        action(small())  # type: ignore[operator]
+    assert isinstance(caught.value, AnyCSPError)
+
+
+def test_a_problem_without_variables_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_file(tmp_path, "x.cnf", "p cnf 0 0\n")
+    assert run(["solve", str(path), "--quiet"]) == 2
+    assert capsys.readouterr().err == f"error: {path}: a problem without variables\n"
+
+
+def test_colours_are_for_graphs(tmp_path: Path) -> None:
+    path = write_file(tmp_path, "x.cnf", "p cnf 1 1\n1 0\n")
+    with pytest.raises(FormatError, match="colours"):
+        read(path, colors=3)
+
+
+USAGE = """solve
+solve --nonsense x
+nonsense
+solve x --runs 0
+solve x --time-limit -1
+solve x --colors 0
+solve x --seed many
+info
+generate nonsense --out x"""
+
+
+@pytest.mark.parametrize("arguments", USAGE.splitlines())
+def test_wrong_usage_is_one_line_and_2(
+    arguments: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments.split()) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -1,0 +1,425 @@
+"""The command line's contract: JSON keys, c/o/s/v lines, exit codes, answers that recount, interruption, start-up."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anycsp import Problem
+from anycsp.cli import COMMANDS, run
+from anycsp.cli.progress import ProgressLine
+from anycsp.formats import read, write
+
+KEYS = [
+    *("status", "violated", "violated_weight", "hard_violated", "constraints", "objective", "assignment"),
+    *(
+        "steps",
+        "seconds",
+        "best_step",
+        "best_seconds",
+        "steps_per_second",
+        "runs",
+        "seed",
+        "model",
+        "search",
+        "found_by",
+    ),
+]
+
+EASY = "p cnf 4 3\n1 2 0\n-3 0\n4 -1 0\n"
+CONTRADICTION = "p cnf 2 3\n1 0\n-1 0\n2 0\n"
+TRIANGLE = "p edge 3 3\ne 1 2\ne 2 3\ne 1 3\n"
+CUT = "4 4\n1 2 3\n2 3 -1\n3 4 2\n4 1 1\n"
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def solve(tmp_path: Path, capsys: Capture, model: Path):  # type: ignore[no-untyped-def]
+    """Run `anycsp solve` on a text: exit code, stdout, stderr, and the file's path."""
+
+    def run_solve(name: str, text: str, *options: str) -> tuple[int, str, str, Path]:
+        path = tmp_path / name
+        path.write_text(text)
+        given = ["--model", str(model), "--threads", "1"]
+        limit = [] if {"--steps", "--time-limit"} & set(options) else ["--steps", "200"]
+        code = run(["solve", str(path), *given, *limit, *options])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err, path
+
+    return run_solve
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "anycsp.cli", *arguments]
+
+
+# ── solve: the contract ──────────────────────────────────────────────────────────────────────────
+
+
+def test_json_has_exactly_the_keys_of_the_contract(solve) -> None:  # type: ignore[no-untyped-def]
+    code, out, err, _ = solve("x.cnf", EASY, "--json", "--seed", "5", "--runs", "3")
+    answer = json.loads(out)
+    assert code == 10
+    assert list(answer) == KEYS
+    assert answer["status"] == "satisfied"
+    assert list(answer["assignment"]) == ["1", "2", "3", "4"]
+    assert (answer["seed"], answer["runs"], answer["violated"], answer["constraints"]) == (5, 3, 0, 3)
+    assert err == ""
+
+
+def test_best_effort_exits_with_0_and_never_says_unsatisfiable(solve) -> None:  # type: ignore[no-untyped-def]
+    code, out, _, _ = solve("x.cnf", CONTRADICTION)
+    assert code == 0
+    assert "s UNKNOWN\n" in out
+    assert "UNSATISFIABLE" not in out
+    assert json.loads(solve("x.cnf", CONTRADICTION, "--json")[1])["status"] == "best-effort"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("x.cnf", EASY, []),
+        ("x.cnf", CONTRADICTION, []),
+        ("x.col", TRIANGLE, ["--colors", "3"]),
+        ("x.col", TRIANGLE, ["--colors", "2"]),
+        ("x.col", TRIANGLE, []),
+        ("x.rud", CUT, []),
+        ("x.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 0.5\n3 1 -2\n", []),
+    ],
+)
+@pytest.mark.parametrize("form", [["--json"], []])
+def test_the_answer_printed_is_the_answer_counted(solve, tmp_path, capsys, name, text, options, form) -> None:  # type: ignore[no-untyped-def]
+    code, out, _, path = solve(name, text, *options, *form)
+    answer = tmp_path / "answer"
+    answer.write_text(out)
+    colors = options if "--colors" in options else []
+    assert run(["check", str(path), str(answer), *colors]) == 0
+    recounted = capsys.readouterr().out
+    assert (code == 10) == recounted.startswith("0 of")
+
+
+def test_labels_weights_and_hard_constraints_come_back(solve, tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    problem = Problem()
+    problem.add_variables(3, ["red", "light blue"], names=["sky", "sea", "rose"])
+    problem.add_table(["sky", "sea"], [["red", "red"], ["light blue", "light blue"]], hard=True)
+    problem.add_not_equal([("sky", "sea"), ("sea", "rose")], weight=2.5)
+    write(problem, tmp_path / "y.json")
+    text = (tmp_path / "y.json").read_text()
+    code, out, _, path = solve("x.json", text)
+    assert code == 0
+    assert "\no 2.5\n" in out
+    assert "s SATISFIABLE\n" in out  # the hard constraint holds, the soft ones cannot all
+    assert re.search(r'^v "(red|light blue)" "(red|light blue)" "(red|light blue)"$', out, re.MULTILINE)
+    (tmp_path / "answer").write_text(out)
+    assert run(["check", str(path), str(tmp_path / "answer")]) == 0
+    assert "1 of 3 constraints violated (weight 2.5, hard 0)" in capsys.readouterr().out
+    assignment = json.loads(solve("x.json", text, "--json")[1])["assignment"]
+    assert set(assignment) == {"sky", "sea", "rose"}
+    assert set(assignment.values()) == {"red", "light blue"}
+
+
+def test_improvements_are_o_lines_that_improve(solve) -> None:  # type: ignore[no-untyped-def]
+    code, out, _, path = solve("x.rud", CUT)
+    cuts = [float(line[2:]) for line in out.splitlines() if line.startswith("o ")]
+    assert code == 0
+    assert cuts == sorted(set(cuts))
+    assert f"c cut {cuts[-1]:.0f}" in out
+    assert read(path).objective is not None
+
+
+def test_quiet_prints_status_and_values_only(solve) -> None:  # type: ignore[no-untyped-def]
+    _, out, err, _ = solve("x.cnf", "p cnf 4 4\n1 2 0\n", "--quiet")
+    assert {line[0] for line in out.splitlines()} == {"s", "v"}
+    assert err == f"warning: {_path(err)}: the header claims 4 clauses, the file has 1\n"
+
+
+def _path(err: str) -> str:
+    return err.split(": ")[1]
+
+
+def test_warnings_are_comments(solve) -> None:  # type: ignore[no-untyped-def]
+    _, out, err, _ = solve("x.cnf", "p cnf 4 4\n1 2 0\n")
+    assert "c warning: the header claims 4 clauses, the file has 1" in out
+    assert err == ""
+
+
+def test_the_same_seed_gives_the_same_answer(solve, data) -> None:  # type: ignore[no-untyped-def]
+    text = (data / "satlib" / "uf50" / "uf50-01.cnf").read_text()
+    first, again, other = (
+        json.loads(solve("x.cnf", text, "--json", "--steps", "30", "--seed", seed)[1]) for seed in ("1", "1", "2")
+    )
+    timing = ("seconds", "best_seconds", "steps_per_second")
+    assert {k: v for k, v in first.items() if k not in timing} == {k: v for k, v in again.items() if k not in timing}
+    assert first["assignment"] != other["assignment"]
+
+
+def test_a_hint_is_where_the_search_starts(solve, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    solution = tmp_path / "hint"
+    for content in ("v 1 -2 -3 4 0\n", '{"assignment": {"1": 1, "2": 0, "3": 0, "4": 1}}', "[1, 0, 0, 1]"):
+        solution.write_text(content)
+        code, out, _, _ = solve("x.cnf", EASY, "--steps", "0", "--json", "--hint", str(solution))
+        assert code == 10
+        assert list(json.loads(out)["assignment"].values()) == [1, 0, 0, 1]
+    solution.write_text("[1, 0, 0, 2]")
+    assert solve("x.cnf", EASY, "--hint", str(solution))[0] == 2
+    solution.write_text('{"9": 1}')
+    code, _, err, _ = solve("x.cnf", EASY, "--hint", str(solution))
+    assert (code, err) == (2, f"error: {solution}: unknown variable '9'\n")
+
+
+def test_the_trace_is_written_whole(solve, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    trace = tmp_path / "trace.jsonl"
+    _, out, _, _ = solve("x.rud", CUT, "--json", "--trace", str(trace))
+    points = [json.loads(line) for line in trace.read_text().splitlines()]
+    answer = json.loads(out)
+    assert points[-1]["violated"] == answer["violated"]
+    assert points[-1]["step"] == answer["best_step"]
+    weights = [point["violated_weight"] for point in points]
+    assert weights == sorted(set(weights), reverse=True)
+
+
+def test_colouring_without_colours_finds_the_fewest_from_a_clique_upward(solve) -> None:  # type: ignore[no-untyped-def]
+    odd_wheel = "p edge 6 10\n" + "".join(f"e 6 {i}\ne {i} {i % 5 + 1}\n" for i in range(1, 6))
+    code, out, _, _ = solve("x.col", odd_wheel, "--time-limit", "1")
+    assert code == 10
+    assert "from 3 (largest clique found) upward, at most 4" in out
+    assert "c 3 colours:" in out
+    assert "c colors 4" in out
+    answer = json.loads(solve("x.col", odd_wheel, "--json", "--steps", "5")[1])
+    assert answer["objective"] == {"kind": "colors", "value": 4}
+    assert list(answer) == KEYS
+
+
+def test_standard_input_is_read(model: Path) -> None:
+    done = subprocess.run(
+        command("solve", "-", "--model", str(model), "--steps", "100", "--json"),
+        input=EASY, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 10
+    assert json.loads(done.stdout)["violated"] == 0
+
+
+@pytest.mark.slow
+def test_a_large_formula_is_searched_within_3_seconds_of_start_up_and_1_gb(tmp_path: Path, model: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers(1, 10_001, (75_000, 3)) * rng.choice([-1, 1], (75_000, 3))
+    path = tmp_path / "x.cnf"
+    path.write_text("p cnf 10000 75000\n" + "".join(f"{a} {b} {c} 0\n" for a, b, c in rows.tolist()))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    options = ["--model", str(model), "--steps", "1", "--threads", "1"]
+    subprocess.run(command("solve", str(path), *options), capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert processor_seconds < 6  # measured 2.9 s with the first step; busy machines stretch even processor time
+    assert after.ru_maxrss < 1_000_000
+
+
+# ── interruption ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_prints_the_best_so_far(tmp_path: Path, model: Path, number: int) -> None:
+    path = tmp_path / "x.cnf"
+    path.write_text(CONTRADICTION)
+    process = subprocess.Popen(
+        command("solve", str(path), "--model", str(model), "--time-limit", "600", "--trace", str(tmp_path / "t")),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("o "):
+        pass
+    sent = time.perf_counter()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "s UNKNOWN" in out
+    assert re.search(r"^v -?1 -?2 0$", out, re.MULTILINE)
+    assert err == ""
+    assert time.perf_counter() - sent < 20
+    assert (tmp_path / "t").read_text()
+
+
+# ── check ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_check_tells_the_first_difference_and_exits_with_1(tmp_path: Path, capsys: Capture) -> None:
+    path, answer = tmp_path / "x.cnf", tmp_path / "answer"
+    path.write_text(EASY)
+    answer.write_text(json.dumps({"violated": 0, "assignment": {"1": 1, "2": 0, "3": 1, "4": 1}}))
+    assert run(["check", str(path), str(answer)]) == 1
+    assert "claims violated 0, recounted 1; constraint 2 (literals on 3=1) is violated" in capsys.readouterr().out
+    answer.write_text("v 1 2 0\n")
+    assert run(["check", str(path), str(answer)]) == 1
+    assert "lacks a value for variable '3'" in capsys.readouterr().out
+    answer.write_text("v 1 -3 4 2 0\n")
+    assert run(["check", str(path), str(answer), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["violated"] == 0
+    answer.write_text("nothing\n")
+    assert run(["check", str(path), str(answer)]) == 2
+
+
+def test_check_counts_colours(tmp_path: Path, capsys: Capture) -> None:
+    path, answer = tmp_path / "x.col", tmp_path / "answer"
+    path.write_text(TRIANGLE)
+    answer.write_text("v 1 2 7\n")
+    assert run(["check", str(path), str(answer)]) == 0
+    assert "colors 3" in capsys.readouterr().out
+    assert run(["check", str(path), str(answer), "--colors", "2"]) == 1
+
+
+# ── the other commands ───────────────────────────────────────────────────────────────────────────
+
+
+def test_info_counts(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "x.col"
+    path.write_text(TRIANGLE)
+    assert run(["info", str(path), "--colors", "4", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["format"], facts["variables"], facts["values"], facts["constraints"]) == ("col", 3, 12, 3)
+    assert (facts["edges"], facts["kinds"], facts["arities"]) == (24, {"table": 3}, {"2": 3})
+    assert facts["domain_sizes"] == {"4": 3}
+    assert run(["info", str(path), "--colors", "4"]) == 0
+    assert "2 (×3)" in capsys.readouterr().out
+    assert run(["info", "--system"]) == 0
+    assert "torch" in capsys.readouterr().out
+
+
+def test_convert_there_and_back(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "x.cnf"
+    path.write_text(EASY)
+    assert run(["convert", str(path), str(tmp_path / "y.json.xz")]) == 0
+    assert run(["convert", str(tmp_path / "y.json.xz"), "-", "--to", "cnf"]) == 0
+    assert capsys.readouterr().out == EASY
+    assert run(["convert", str(path), str(tmp_path / "z.mtx")]) == 2
+    assert "MaxCut problems only" in capsys.readouterr().err
+    assert not (tmp_path / "z.mtx").exists()
+    assert run(["convert", str(path), str(tmp_path / "z")]) == 2
+    assert "unknown format" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("distribution", "suffix"), [("sat", ".cnf"), ("maxcut", ".rud"), ("coloring", ".json"), ("rb", ".json")]
+)
+def test_generated_files_read_back_and_depend_on_the_seed_only(
+    tmp_path: Path, capsys: Capture, distribution: str, suffix: str
+) -> None:
+    for folder, count, seed in (("a", 2, 3), ("b", 1, 3), ("c", 1, 4)):
+        options = ["--count", str(count), "--seed", str(seed), "--out", str(tmp_path / folder)]
+        assert run(["generate", distribution, *options]) == 0
+    printed = capsys.readouterr().out.split()
+    assert len(printed) == 4
+    assert all(path.endswith(suffix) for path in printed)
+    first, second, again, other = (Path(path).read_text() for path in printed)
+    assert first == again
+    assert len({first, second, other}) == 3
+    assert read(printed[0]).num_constraints > 0
+
+
+def test_every_command_has_a_module_and_a_help_that_teaches(capsys: Capture) -> None:
+    for name in COMMANDS:
+        assert run([name, "--help"]) == 0
+        assert capsys.readouterr().out.startswith(f"Usage: anycsp {name}")
+    assert run(["--help"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in COMMANDS)
+    assert "Examples:" in printed
+
+
+def test_version_and_models(capsys: Capture, model: Path) -> None:
+    assert run(["version"]) == 0
+    assert re.match(r"anycsp \d+\.\d+\.\d+ \(", capsys.readouterr().out)
+    assert run(["models"]) == 0
+    capsys.readouterr()
+    assert run(["models", str(model)]) == 0
+    assert run(["models", "no-such-model"]) == 2
+    assert "unknown model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["solve", "--help"], ["info"], ["check"], ["convert"]])
+def test_commands_without_a_search_start_without_torch(tmp_path: Path, arguments: list[str]) -> None:
+    path, answer = tmp_path / "x.cnf", tmp_path / "answer"
+    path.write_text(EASY)
+    answer.write_text("v 1 2 -3 4 0\n")
+    more = {"info": [str(path)], "check": [str(path), str(answer)], "convert": [str(path), str(tmp_path / "y.json")]}
+    script = (
+        "import sys; from anycsp.cli import run; code = run(sys.argv[1:]); "
+        "loaded = [m for m in sys.modules if m.startswith(('torch.', 'matplotlib', 'pycsp3', 'rich'))]; "
+        "print(code, loaded, file=sys.stderr)"
+    )
+    given = [*arguments, *more.get(arguments[0], [])]
+    done = subprocess.run([sys.executable, "-c", script, *given], capture_output=True, text=True, check=True)
+    assert done.stderr.strip().endswith("0 []")
+
+
+@pytest.mark.parametrize("name", ["convert", "solve"])
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, model: Path, name: str) -> None:
+    path = tmp_path / "x.cnf"
+    path.write_text("p cnf 50000 2\n1 0\n-1 0\n")
+    more = {"convert": ["-", "--to", "json"], "solve": ["--model", str(model), "--steps", "0", "--json"]}
+    process = subprocess.Popen(command(name, str(path), *more[name]), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0
+    assert process.stderr.read() == b""
+
+
+def test_internal_errors_exit_with_1_and_one_line(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import anycsp.cli.info as info_module
+
+    def broken(*_: object, **__: object) -> None:
+        raise AssertionError("a bug")
+
+    monkeypatch.setattr(info_module, "describe", broken)
+    path = tmp_path / "x.cnf"
+    path.write_text(EASY)
+    assert run(["info", str(path)]) == 1
+    assert capsys.readouterr().err == "error: internal: AssertionError: a bug (ANYCSP_DEBUG=1 shows where)\n"
+
+
+# ── the progress line ────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_progress_line_tells_best_step_rate_and_time_left() -> None:
+    from anycsp.search import Progress
+
+    line = ProgressLine(enabled=True, time_limit=10.0, steps=None)
+    progress = Progress(step=2000, seconds=4.0, violated=3, violated_weight=3.0, hard_violated=0, improved=False)
+    assert line.text(progress, "3") == "best 3  step 2,000  500 steps/s  4 s  6 s left"
+    assert ProgressLine(True, None, 3000).text(progress, "3").endswith("2 s left")
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+def test_progress_shows_on_a_terminal_and_not_in_a_pipe(tmp_path: Path, model: Path) -> None:
+    path = tmp_path / "x.cnf"
+    path.write_text(CONTRADICTION)
+    options = ["--model", str(model), "--time-limit", "1", "--threads", "1"]
+    piped = subprocess.run(command("solve", str(path), *options), capture_output=True, text=True, check=False)
+    assert piped.stderr == ""
+    terminal, end = os.openpty()
+    try:
+        process = subprocess.Popen(command("solve", str(path), *options), stdout=subprocess.PIPE, stderr=end, text=True)
+        out, _ = process.communicate(timeout=60)
+        os.set_blocking(terminal, False)
+        shown = os.read(terminal, 1 << 16).decode()
+    finally:
+        os.close(terminal)
+        os.close(end)
+    assert "steps/s" in shown
+    assert "s left" in shown
+    assert "s UNKNOWN" in out
+    assert "steps/s" not in out.replace("steps in", "")

@@ -1,0 +1,46 @@
+"""A new user's path: a folder of files, `anycsp train`, and a model that beats the untrained policy on the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from anycsp import distributions
+from anycsp.cli.plot import plot
+from anycsp.cli.train import train
+from anycsp.formats import read, write
+from anycsp.models import Model, load_model
+from anycsp.policy import PolicyNetwork
+from anycsp.search import solve
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+
+
+@pytest.mark.slow
+def test_training_on_a_folder_of_files_beats_the_untrained_policy(tmp_path: Path) -> None:
+    folder, run = tmp_path / "instances", tmp_path / "run"
+    folder.mkdir()
+    source = distributions.get("sat", n=50)
+    for i in range(50):
+        write(distributions.draw(source, 0, i), folder / f"{i:02}.cnf")
+    arguments = [
+        str(CONFIGS / "sat.toml"), "--out", str(run), "--minutes", "0.75", "--threads", "1", "--quiet",
+        "--set", f"distribution=files:{folder}", "--set", "validation_depths=[40, 100]",
+    ]  # fmt: skip
+    done = CliRunner().invoke(train, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    model = load_model(run / "best.safetensors")
+    torch.manual_seed(0)
+    untrained = Model("untrained", PolicyNetwork(model.policy.config))
+    held_out = distributions.get(f"files:{folder}").validation().paths  # type: ignore[attr-defined]
+    assert len(held_out) == 10
+    left = {
+        m.name: sum(solve(read(path), model=m, search="neural", steps=100, runs=2).violated for path in held_out)
+        for m in (model, untrained)
+    }
+    assert left["best"] < 0.6 * left["untrained"], left
+    assert CliRunner().invoke(plot, [str(run)], catch_exceptions=False).exit_code == 0
+    assert (run / "curves.png").stat().st_size > 1000
