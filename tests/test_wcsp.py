@@ -125,7 +125,9 @@ def test_toulbar2_computes_the_same_costs(name: str, data: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [rng.integers(0, problem.domains.sizes).tolist() for _ in range(3)]
     rows += [_descended(problem, np.array(row)).tolist() for row in rows]
-    done = subprocess.run([sys.executable, "-c", EVALUATE, str(path), json.dumps(rows)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", EVALUATE, str(path), json.dumps(rows)], capture_output=True, text=True, check=False
+    )
     answers = [line for line in done.stdout.splitlines() if line.startswith("COSTS")]
     assert answers, done.stderr
     for row, theirs in zip(rows, json.loads(answers[0][6:]), strict=True):
