@@ -192,22 +192,25 @@ def cnf(source: Source) -> PlainProblem:
 
 def wcnf(source: Source) -> PlainProblem:
     """Old form: a weight before each clause, hard from the header's top; that of 2022: `h` before the hard ones."""
-    variables, top, constraints = 0, math.inf, []
+    top, claimed, clauses = math.inf, 0, list[tuple[float | None, list[int]]]()
     for words in _words(source):
         if words[0].startswith("c"):
             continue
         if words[0] == "p":
-            variables, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
+            claimed, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
             continue
-        literals = [int(word) for word in words[1:-1]]
-        hard = words[0] == "h" or float(words[0]) >= top
-        weight = 1 if hard else int(words[0])
-        variables = max([variables, *map(abs, literals)])
-        if weight:
-            clause = {"kind": "literals", "scope": [abs(l) - 1 for l in literals], "literals": literals}
-            constraints.append({**clause, "weight": weight, "hard": hard})
-    domains = [{0: 0, 1: 1}] * variables
-    return PlainProblem(_numbered(variables), domains, constraints, "cost", _objective({"kind": "cost"}))
+        weight = None if words[0] == "h" or float(words[0]) >= top else float(words[0])
+        if weight != 0:
+            clauses.append((weight, [int(word) for word in words[1 : words.index("0", 1)]]))
+    variables = max([claimed, *(abs(literal) for _, clause in clauses for literal in clause)])
+    constraints = [
+        {"kind": "literals", "scope": [abs(l) - 1 for l in clause], "literals": clause}
+        | ({"hard": True} if weight is None else {"weight": weight})
+        for weight, clause in clauses
+    ]
+    return PlainProblem(
+        _numbered(variables), [{0: 0, 1: 1}] * variables, constraints, "cost", _objective({"kind": "cost"})
+    )
 
 
 def col(source: Source) -> PlainProblem:

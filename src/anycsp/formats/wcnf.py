@@ -134,7 +134,9 @@ def write(problem: Problem) -> str:
     rows: list[tuple[int, str]] = []
     for block in problem.blocks:
         if not isinstance(block, ClauseBlock):
-            raise ConversionError(f"wcnf has clauses only, constraint {int(block.terms.index[0]) + 1} is a {block.kind}")
+            raise ConversionError(
+                f"wcnf has clauses only, constraint {int(block.terms.index[0]) + 1} is a {block.kind}"
+            )
         literals = np.where(block.forbidden == 1, -1, 1) * (block.scope + 1)
         for row, index in enumerate(block.terms.index.tolist()):
             clause = literals[block.scope_start[row] : block.scope_start[row + 1]].tolist()

@@ -459,8 +459,10 @@ def _cumulative(load: Loader, c: Arguments) -> None:
     if c.get(TypeCtrArg.ENDS) is not None or c.get(TypeCtrArg.MACHINES) is not None:
         raise unsupported("<ends> and <machines> are not supported")
     operator, limit = load.comparison(c[TypeCtrArg.CONDITION])
-    tasks = [load.operands(c[kind]) for kind in (TypeCtrArg.ORIGINS, TypeCtrArg.LENGTHS, TypeCtrArg.HEIGHTS)]
-    load.problem.add_cumulative(*tasks, operator, limit)
+    origins, lengths, heights = (
+        load.operands(c[kind]) for kind in (TypeCtrArg.ORIGINS, TypeCtrArg.LENGTHS, TypeCtrArg.HEIGHTS)
+    )
+    load.problem.add_cumulative(origins, lengths, heights, operator, limit)
 
 
 def _bin_packing(load: Loader, c: Arguments) -> None:
