@@ -86,12 +86,17 @@ class ExternalLabelling(Labelling):
         current = positions.cpu().numpy()
         edge_start = self.edge_start()
         labels = np.empty((len(current), edge_start[-1]), dtype=np.uint8)
-        for row, function in enumerate(self.function):
+        for row in range(len(self)):
             first, last = self.scope_start[row], self.scope_start[row + 1]
-            scope = self.scope[first:last]
-            for run, taken in enumerate(self.domains.values[self.domains.start[scope] + current[:, scope]]):
-                labels[run, edge_start[first] : edge_start[last]] = function(*self._queries(scope, taken))
+            for run, taken in enumerate(current[:, self.scope[first:last]]):
+                labels[run, edge_start[first] : edge_start[last]] = self.row_labels(row, taken)
         return torch.from_numpy(labels).to(positions.device)
+
+    def row_labels(self, row: int, positions: Positions) -> npt.NDArray[np.uint8]:
+        """The labels of one constraint's edges, its scope being at these positions."""
+        scope = self.scope[self.scope_start[row] : self.scope_start[row + 1]]
+        taken = self.domains.values[self.domains.start[scope] + positions]
+        return np.asarray(self.function[row](*self._queries(scope, taken)), dtype=np.bool_).astype(np.uint8)
 
     def _queries(self, scope: IntArray, taken: IntArray) -> list[IntArray]:
         """One column a slot, one row an edge: the current values but for the edge's own."""

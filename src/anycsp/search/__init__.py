@@ -15,12 +15,17 @@ from anycsp.memory import check_memory
 from anycsp.models import Model, choose_model, load_model
 from anycsp.problem import Assignment, Problem
 from anycsp.sampling import initial_positions
+from anycsp.search.auto import choose_search
 from anycsp.search.driver import Callback, Limits, Progress, drive
+from anycsp.search.engine import Engine
+from anycsp.search.local import LocalSearch
 from anycsp.search.neural import neural_engine
 from anycsp.search.optimize import optimize
 from anycsp.search.result import Result, TracePoint, objective_of
 
 __all__ = ["Callback", "Progress", "Result", "TracePoint", "solve"]
+
+SEARCHES = ("auto", "neural", "local", "hybrid")
 
 DEFAULT_SECONDS = 10.0
 """Without a limit of time or steps a search ends after this long."""
@@ -44,14 +49,15 @@ def solve(
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
-    `model`: "auto", a shipped model's name, or a path. `runs` independent runs share the time; the best of
+    `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both in
+    turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path. `runs` independent runs share the time; the best of
     them is returned. `hint` is a starting assignment (variables it lacks start at random). Ends at
     `time_limit` seconds, `steps` steps, when nothing is violated, or when `stop` is set or the callback
     returns True. With an objective to minimize or maximize the search goes on from every assignment that violates
     nothing, asking for a better one, until its limits.
     """
-    if search not in ("auto", "neural"):
-        raise AnyCSPError(f"unknown search {search!r}")
+    if search not in SEARCHES:
+        raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
     for name, limit in (("time_limit", time_limit), ("steps", steps), ("runs", runs), ("threads", threads)):
         if limit is not None and (not limit >= 0 or (name in ("runs", "threads") and limit < 1)):
             raise AnyCSPError(f"{name} = {limit}: must be positive")
@@ -78,19 +84,25 @@ def solve(
             temperature=temperature,
             stop=stop,
         )
-    chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
-    runs = runs or chosen.runs
+    if search == "auto":
+        search = choose_search(problem, model)
     threads = threads or torch.get_num_threads()
     torch.set_num_threads(threads)
-    check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden)
-    graph = compile_graph(problem).to(device)
-    chosen.policy.to(device)
-
-    engine = neural_engine(graph, chosen, runs, seed, temperature or chosen.temperature, threads)
-    start = None
-    if hint is not None:
-        start = _hinted(problem, hint, initial_positions(graph, seed, range(runs)).cpu().numpy())
-    engine.start(start)
+    chosen = None
+    if search != "local":
+        chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
+    runs = runs or (chosen.runs if chosen is not None else threads)
+    check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden if chosen is not None else 1)
+    graph = compile_graph(problem)
+    engine: Engine
+    if chosen is None:
+        engine = LocalSearch(graph, "auto", runs, seed, threads, steps=steps, seconds=time_limit)
+    else:
+        graph = graph.to(device)
+        chosen.policy.to(device)
+        engine = neural_engine(graph, chosen, runs, seed, temperature or chosen.temperature, threads)
+    start = initial_positions(graph, seed, range(runs)).cpu().numpy()
+    engine.start(start if hint is None else _hinted(problem, hint, start))
     outcome = drive(engine, Limits(time_limit, steps, stop or threading.Event()), callback)
 
     positions = engine.best_positions()[outcome.best.run]
@@ -118,8 +130,8 @@ def solve(
         best_seconds=outcome.best.seconds,
         runs=runs,
         seed=seed,
-        model=chosen.name,
-        search="neural",
+        model=chosen.name if chosen is not None else "none",
+        search=search,
         found_by=outcome.best.found_by,
         positions=positions,
         trace=outcome.trace,

@@ -30,8 +30,9 @@ class Improvement(NamedTuple):
 class Engine(Protocol):
     """R runs of one graph. Arrays are [runs, instances] or [runs, variables]."""
 
-    steps: int
-    """Steps taken so far, the same for every run."""
+    @property
+    def steps(self) -> int:
+        """Steps taken so far, by the run that took the most."""
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         """Begin at the given assignments ([runs, variables] domain positions), or at random ones."""

@@ -1,0 +1,117 @@
+"""The compiled local search: classical strategies over any problem, R runs side by side on threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp import native
+from anycsp.constraints.external import ExternalLabelling
+from anycsp.errors import AnyCSPError
+from anycsp.graph import ConstraintValueGraph
+from anycsp.search.engine import Improvement
+from anycsp.search.strategy import STRATEGIES, choose_strategy
+
+FOREVER = 1 << 62
+
+
+class LocalSearch:
+    """R runs of one strategy on the graph of one instance; see `Engine` for the face. A step is a move of every run;
+    for annealing a proposed one."""
+
+    def __init__(
+        self,
+        graph: ConstraintValueGraph,
+        strategy: str = "auto",
+        runs: int = 1,
+        seed: int = 0,
+        threads: int = 1,
+        *,
+        steps: int | None = None,
+        seconds: float | None = None,
+        graded: bool = True,
+        **parameters: float,
+    ) -> None:
+        """`steps` and `seconds` say when the search will end, where that is known: annealing cools down by then.
+        `graded`: where a sum or all-different is far from satisfied, moves that bring it nearer count as better.
+        `parameters` are the strategy's own, docs/local-search.md lists them."""
+        if not native.available():
+            raise AnyCSPError(f"local search needs the native module, which is {native.why_not()}")
+        self.strategy = choose_strategy(graph) if strategy == "auto" else strategy
+        if self.strategy not in STRATEGIES:
+            raise AnyCSPError(f"unknown strategy {strategy!r}: use one of {', '.join(STRATEGIES)}")
+        self.graph = graph
+        self._constant = graph.constant[0]
+        self._end = (FOREVER if steps is None else steps, math.inf if seconds is None else seconds)
+        try:
+            self._search = native.module().LocalSearch(
+                native.native_problem(graph), self.strategy, parameters, runs, seed & (2**64 - 1), threads, graded,
+                _external(graph),
+            )  # fmt: skip
+        except ValueError as error:
+            raise AnyCSPError(str(error)) from None
+
+    @property
+    def steps(self) -> int:
+        """Moves of the run that made the most."""
+        return int(max(self._search.moves()))
+
+    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
+        self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32))
+        self._search.plan(*self._end)
+
+    def advance(self, max_steps: int, seconds: float = math.inf) -> int:
+        return int(self._search.advance(min(max_steps, FOREVER), seconds))
+
+    def stop(self) -> None:
+        """End an `advance` under way in another thread."""
+        self._search.stop()
+
+    def improvements(self) -> list[Improvement]:
+        violated, weight, hard, score = self._constant
+        return [
+            Improvement(
+                step, seconds, run, 0, count + int(violated), w + weight, h + int(hard), s + score,
+                "polish" if step else "initial",
+            )
+            for step, seconds, run, count, w, h, s in self._search.improvements()
+        ]  # fmt: skip
+
+    def best_score(self) -> npt.NDArray[np.float64]:
+        scores: npt.NDArray[np.float64] = np.array(self._search.best_score())[:, None] + self._constant[3]
+        return scores
+
+    def best_positions(self) -> npt.NDArray[np.int32]:
+        positions: npt.NDArray[np.int32] = self._search.best_positions()
+        return positions
+
+    @property
+    def positions(self) -> npt.NDArray[np.int32]:
+        """[runs, variables]: where the runs are now."""
+        positions: npt.NDArray[np.int32] = self._search.positions()
+        return positions
+
+    def verify(self) -> None:
+        """Raise unless every run's costs and counts equal those computed afresh from its assignment."""
+        self._search.verify()
+
+
+def _external(graph: ConstraintValueGraph) -> Callable[[int, bytes], bytes] | None:
+    """The labels of one constraint that only Python can evaluate, by the positions of its scope."""
+    first, owners = 0, {}
+    for labelling in graph.labellings:
+        if isinstance(labelling, ExternalLabelling):
+            owners.update({first + row: (labelling, row) for row in range(len(labelling))})
+        first += len(labelling)
+    if not owners:
+        return None
+
+    def labels(constraint: int, scope_positions: bytes) -> bytes:
+        labelling, row = owners[constraint]
+        return labelling.row_labels(row, np.frombuffer(scope_positions, dtype=np.int32)).tobytes()
+
+    return labels
