@@ -211,9 +211,13 @@ def test_errors_of_python_constraints_come_through() -> None:
     )
     problem.add_linear(xs, [1, 1], "<=", 20)
     search = LocalSearch(compile_graph(problem), "tabu", runs=3, threads=2)
-    with pytest.raises(ZeroDivisionError, match="moody"):
+
+    def run() -> None:
         search.start()
         search.advance(10**6, 20.0)
+
+    with pytest.raises(ZeroDivisionError, match="moody"):
+        run()
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
