@@ -58,6 +58,8 @@ def solve(
     """
     if search not in SEARCHES:
         raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
+    if search == "hybrid":
+        raise AnyCSPError("hybrid search is not in this version: use local or neural")
     for name, limit in (("time_limit", time_limit), ("steps", steps), ("runs", runs), ("threads", threads)):
         if limit is not None and (not limit >= 0 or (name in ("runs", "threads") and limit < 1)):
             raise AnyCSPError(f"{name} = {limit}: must be positive")
