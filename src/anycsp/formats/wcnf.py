@@ -131,6 +131,9 @@ def write(problem: Problem) -> str:
             raise ConversionError(f"wcnf has values 0 and 1 only, variable {name!r} has {domain.summary()}")
     if problem.objective is not None and problem.objective.kind != "cost":
         raise ConversionError(f"wcnf has costs only, the problem has the objective {problem.objective.kind!r}")
+    last = max((int(block.scope.max(initial=-1)) for block in problem.blocks), default=-1)
+    if last < problem.num_variables - 1:
+        raise ConversionError(f"wcnf knows variables by their clauses, {problem.names[-1]!r} is in none")
     rows: list[tuple[int, str]] = []
     for block in problem.blocks:
         if not isinstance(block, ClauseBlock):
