@@ -345,7 +345,6 @@ def wide_domain() -> Problem:
         (linear_problem(), "rudy", "cut"),
         (linear_problem(), "col", "constraint 1 is a linear"),
         (read_text("3 1\n1 2 5\n", format="rudy"), "cnf", "objective"),
-        (read_text("p cnf 5 1\n1 2 0\n"), "wcnf", "'5' is in none"),
         (read_text("3 1\n1 2 -5\n", format="rudy"), "col", "1..K"),
         (read_text("3 2\n1 2 1\n2 1 1\n", format="rudy"), "mtx", "parallel"),
     ],
