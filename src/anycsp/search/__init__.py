@@ -52,9 +52,9 @@ def solve(
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "auto" whichever
     suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
-    (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or when `stop` is set or the
-    callback returns True. With an objective to minimize or maximize the search goes on from every assignment that
-    violates nothing, asking for a better one, until its limits.
+    (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
+    when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
+    from every assignment that violates nothing, asking for a better one, until its limits.
     """
     if search not in SEARCHES:
         raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
