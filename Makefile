@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 NATIVE := CMakeLists.txt $(wildcard src/anycsp/native/*.cpp src/anycsp/native/*.h)
 WORKERS ?= 2
 
-.PHONY: install demo test check format clean
+.PHONY: install demo java test check format bench-quick clean
 
 install: $(INSTALLED)
 
@@ -24,13 +24,19 @@ $(INSTALLED): $(VENV)/.created pyproject.toml constraints.txt $(NATIVE)
 
 EXAMPLE := examples/planted3sat.cnf
 
+# The network alone, so that the demonstration shows the shipped model and not the compiled local search.
 demo: install
 	@mkdir -p build
 	$(BIN)/anycsp info $(EXAMPLE)
-	$(BIN)/anycsp solve $(EXAMPLE) --time-limit 30 | tee build/demo-answer.txt
+	$(BIN)/anycsp solve $(EXAMPLE) --search neural --time-limit 30 | tee build/demo-answer.txt
 	$(BIN)/anycsp check $(EXAMPLE) build/demo-answer.txt
 
-test: install
+# SolutionChecker, which confirms XCSP3 answers, needs Java; where it cannot be installed those tests are skipped.
+java:
+	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q default-jre-headless; } \
+	  || echo "no Java: the tests that need SolutionChecker are skipped"
+
+test: install java
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
@@ -42,6 +48,13 @@ check: install
 format: install
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+DATA ?= $(or $(ANYCSP_DATA),../shared/data)
+
+# The paper's experiments in under half an hour; continues where it was stopped. Report: runs/bench-quick/report.html.
+bench-quick: install
+	$(BIN)/anycsp bench all --budget quick --data $(DATA) --out runs/bench-quick
+	$(BIN)/anycsp report runs/bench-quick
 
 clean:
 	rm -rf $(VENV) build

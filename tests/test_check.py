@@ -153,6 +153,18 @@ def test_matrix_market_is_recounted_from_its_matrix() -> None:
     assert (count.violated, count.violated_weight, count.objective) == (1, 2, 3)
 
 
+@pytest.mark.parametrize(
+    "text", ["p wcnf 3 4 9\n9 1 2 0\n3 -1 0\n0 3 0\n9 -3 0\n", "c\nh 1 2 0\n3 -1 0\n0 3 0\nh -3 0\n"]
+)
+def test_weighted_clauses_are_recounted_from_their_lines(text: str) -> None:
+    problem = read_text(text, format="wcnf")
+    independent = plain.wcnf(text_source(text.encode(), "x.wcnf"))
+    for values in ([1, 0, 0], [0, 0, 1], [0, 1, 0]):
+        own, count = problem.violation(values), recount(independent, values)
+        assert (count.violated, count.violated_weight, count.hard_violated) == (own.violated, own.weight, own.hard)
+        assert count.constraints == problem.num_constraints
+
+
 def test_every_family_and_every_written_format_can_be_checked() -> None:
     assert set(FAMILIES) - {"external"} <= set(HOLDS)  # an arbitrary Python function has no description
     assert {f.name for f in FORMATS.values() if f.write is not None} <= set(plain.READERS)

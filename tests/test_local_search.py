@@ -206,12 +206,18 @@ def test_errors_of_python_constraints_come_through() -> None:
     xs = problem.add_variables(2, range(60))
     from anycsp.constraints.external import ExternalBlock
 
-    problem.add_block(ExternalBlock.one(np.array([0, 1]), np.vectorize(moody), problem.new_terms(weight=1.0, hard=False)))
+    problem.add_block(
+        ExternalBlock.one(np.array([0, 1]), np.vectorize(moody), problem.new_terms(weight=1.0, hard=False))
+    )
     problem.add_linear(xs, [1, 1], "<=", 20)
     search = LocalSearch(compile_graph(problem), "tabu", runs=3, threads=2)
-    with pytest.raises(ZeroDivisionError, match="moody"):
+
+    def run() -> None:
         search.start()
         search.advance(10**6, 20.0)
+
+    with pytest.raises(ZeroDivisionError, match="moody"):
+        run()
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
@@ -221,9 +227,13 @@ def test_solve_by_local_search_is_what_a_recount_says(kind: str) -> None:
     assert problem.violation(result.assignment) == (result.violated, result.violated_weight, result.hard_violated)
     again = solve(problem, search="local", steps=2000, runs=2, seed=4, threads=1)
     assert again.assignment == result.assignment
-    assert result.search == "local" and result.found_by in ("initial", "polish")
+    assert result.search == "local"
+    assert result.found_by in ("initial", "polish")
 
 
 def test_planted_instances_are_solved() -> None:
-    for problem in (drawn("forced-rb", n=25, domain=12, constraints=200, forbidden=36), drawn("sat", n=150, density=((3.8, 3.8),))):
+    for problem in (
+        drawn("forced-rb", n=25, domain=12, constraints=200, forbidden=36),
+        drawn("sat", n=150, density=((3.8, 3.8),)),
+    ):
         assert solve(problem, search="local", time_limit=30.0, seed=1).satisfied

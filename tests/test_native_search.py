@@ -141,7 +141,7 @@ def test_logits_equal_the_twin(hidden: int, aggregation: str, features: str, opt
         reference = copy.deepcopy(policy).double()
         expected, state = twin_step(graph, reference, reference.start(graph, 2), positions)
         for form in ["direct"] if aggregation == "max" else ["direct", "linear"]:
-            search = NativeSearch(graph, policy, runs=2, form=form)
+            search = NativeSearch(graph, policy, runs=2, form=form, tile_bytes=seed * 2000)
             search.start(positions)
             search.advance(1)
             assert relative_error(search.logits(), expected) < 1e-5
@@ -402,7 +402,7 @@ def test_bad_weights_raise() -> None:
 
     graph = compile_graph([mixed_problem(1), mixed_problem(2)])
     module, problem, policy = native.module(), native.native_problem(graph), random_policy(hidden=8)
-    layout = module.Layout(problem, "max", 8, False, "auto")
+    layout = module.Layout(problem, "max", 8, False, "auto", 0)
     options = {"first_run": 0, "runs": 1, "threads": 1, "seed": 0, "temperature": 1.0, "local": False}
     options |= {"hidden": 8, "aggregation": "max", "gain": False, "inertia": 0.0}
     weights = step_weights(policy, linear=False)

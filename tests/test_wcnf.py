@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from anycsp import FormatError, Problem
+from anycsp.check import recount
 from anycsp.formats import FORMATS, detect, read_text
 from anycsp.formats.source import text_source
 from anycsp.formats.wcnf import answer, read_answer, write
+from anycsp.plain import wcnf
 
 OLD = "c comment\np wcnf 3 4 10\n10 1 -2 0\n4 2 3 0\n3 -3 0\n10 -1 0\n"
 NEW = "c comment\nh 1 -2 0\n4 2 3 0\n3 -3 0\nh -1 0\n"
@@ -60,8 +62,11 @@ def test_without_top_every_clause_is_soft() -> None:
 
 
 def test_writing_and_reading_back() -> None:
-    problem = read_text(OLD, format="wcnf")
-    assert counts(read_text(write(problem), format="wcnf")) == counts(problem)
+    for text in (OLD, NEW, "p wcnf 3 1\n2 1 -1 0\n"):
+        problem = read_text(text, format="wcnf")
+        again = read_text(write(problem))
+        assert again.num_variables == problem.num_variables
+        assert counts(again) == counts(problem)
 
 
 def test_answers_are_binary_strings() -> None:
@@ -88,3 +93,11 @@ def test_what_is_wrong_is_one_line(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         read_text(text, format="wcnf")
     assert "\n" not in str(caught.value)
+
+
+def test_the_checker_reads_the_same_by_its_own_reader() -> None:
+    for text in (OLD, NEW, "p wcnf 2 3 9\n0 1 0\n3 2 0\n9 -2 1 0\n"):
+        problem, plain = read_text(text, format="wcnf"), wcnf(text_source(text.encode(), "x"))
+        for values, counted in counts(problem).items():
+            again = recount(plain, values)
+            assert counted == (again.violated, again.violated_weight, again.hard_violated)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anycsp.errors import AnyCSPError, FormatError, ModelError, ProblemError, TooLargeError
-from anycsp.problem import Problem, Variable
+from anycsp.errors import AnyCSPError, ConversionError, FormatError, ModelError, ProblemError, TooLargeError
+from anycsp.expressions import Variable
+from anycsp.problem import Problem
 
 if TYPE_CHECKING:
     from anycsp.formats import read
@@ -23,6 +24,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AnyCSPError",
+    "ConversionError",
     "FormatError",
     "Model",
     "ModelError",

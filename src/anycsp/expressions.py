@@ -462,7 +462,7 @@ def _element(values: list[Any]) -> Result:
 def _distinct(values: list[Any]) -> Any:
     count: Any = 1
     for k in range(1, len(values)):
-        count = count + reduce(lambda new, other: new * ((values[k] != other) * 1), values[:k], 1)  # noqa: B023
+        count = count + reduce(lambda new, other: new * ((values[k] != other) * 1), values[:k], 1)
     return count
 
 

@@ -8,7 +8,7 @@ which is which.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,7 +195,7 @@ class GlobalConstraints:
 
     def add_lexicographic(self, lists: Sequence[Sequence[Operand]], operator: str = "<=", **terms: Any) -> None:
         """Each list compared with the next, lexicographically."""
-        for first, second in zip(lists, lists[1:], strict=False):
+        for first, second in pairwise(lists):
             a, b = (first, second) if operator in ("<=", "<") else (second, first)
             if operator not in ("<=", "<", ">=", ">") or len(a) != len(b):
                 raise ProblemError("a lexicographic order is <=, <, >= or > on lists of one length")
@@ -214,7 +214,7 @@ class GlobalConstraints:
         self, scope: Sequence[Operand], values: Sequence[int], covered: bool = False, **terms: Any
     ) -> None:
         """The first occurrence of a value is before the first of the next one (that occurs)."""
-        for before, after in zip(values, values[1:], strict=False):
+        for before, after in pairwise(values):
             for k, x in enumerate(scope):
                 earlier = [operation("eq", y, before) for y in scope[:k]]
                 self.add(any_of([operation("ne", x, after), *earlier]), **terms)
@@ -356,8 +356,8 @@ class GlobalConstraints:
             offset = operation("sub", x, low)
             index = offset if state is None else operation("add", operation("mul", state, width), offset)
             reached_state = self.add_auxiliary(range(max(layers[k + 1].states, 1)), element(table, index))
-            rows = [(q, v, r) if state is not None else (v, r) for q, v, r in layer.arcs]
-            self.add_table([x, reached_state] if state is None else [state, x, reached_state], rows, **terms)
+            steps = [(q, v, r) if state is not None else (v, r) for q, v, r in layer.arcs]
+            self.add_table([x, reached_state] if state is None else [state, x, reached_state], steps, **terms)
             state = reached_state
 
 

@@ -190,6 +190,29 @@ def cnf(source: Source) -> PlainProblem:
     return PlainProblem(_numbered(variables), [{0: 0, 1: 1}] * variables, constraints)
 
 
+def wcnf(source: Source) -> PlainProblem:
+    """Old form: a weight before each clause, hard from the header's top; that of 2022: `h` before the hard ones."""
+    top, claimed, clauses = math.inf, 0, list[tuple[float | None, list[int]]]()
+    for words in _words(source):
+        if words[0].startswith("c"):
+            continue
+        if words[0] == "p":
+            claimed, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
+            continue
+        weight = None if words[0] == "h" or float(words[0]) >= top else float(words[0])
+        if weight != 0:
+            clauses.append((weight, [int(word) for word in words[1 : words.index("0", 1)]]))
+    variables = max([claimed, *(abs(literal) for _, clause in clauses for literal in clause)])
+    constraints = [
+        {"kind": "literals", "scope": [abs(l) - 1 for l in clause], "literals": clause}
+        | ({"hard": True} if weight is None else {"weight": weight})
+        for weight, clause in clauses
+    ]
+    return PlainProblem(
+        _numbered(variables), [{0: 0, 1: 1}] * variables, constraints, "cost", _objective({"kind": "cost"})
+    )
+
+
 def col(source: Source) -> PlainProblem:
     vertices, edges = 0, set()
     for words in _words(source):
@@ -284,6 +307,7 @@ def _json_domain(spec: Any, shared: Mapping[str, Mapping[int | str, int]]) -> Ma
 
 READERS: dict[str, Callable[[Source], PlainProblem]] = {
     "cnf": cnf,
+    "wcnf": wcnf,
     "col": col,
     "rudy": rudy,
     "mtx": mtx,

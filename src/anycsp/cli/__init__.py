@@ -73,8 +73,9 @@ class LazyGroup(click.Group):
 def anycsp() -> None:
     """anycsp: one learned search for any constraint problem.
 
-    Reads SAT (.cnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx) and anything else as JSON, compressed or not,
-    and searches for an assignment that satisfies all constraints, or as many as it can.
+    Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), weighted CSPs (.wcsp, .cfn),
+    constraint models (XCSP3) and anything else as JSON, compressed or not, and searches for an assignment that
+    satisfies all constraints, or as many as it can.
     """
 
 

@@ -18,7 +18,7 @@ import anycsp
 from anycsp.check import WEIGHT_OBJECTIVES
 from anycsp.cli.options import colors_option, file_argument, format_option, warn
 from anycsp.cli.progress import ProgressLine
-from anycsp.errors import FormatError, ProblemError
+from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
@@ -53,7 +53,7 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
 @format_option
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
-@click.option("--search", default="auto", show_default=True, help="auto, neural, local or hybrid.")
+@click.option("--search", type=click.Choice(["auto", "neural", "local", "hybrid"]), default="auto", show_default=True)
 @click.option("--time-limit", type=click.FloatRange(min=0), metavar="S", help="Seconds of search; default 10.")
 @click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Steps of search; default no limit.")
 @click.option("--runs", type=click.IntRange(min=1), metavar="R", help="Parallel runs; default the model's.")
@@ -63,6 +63,7 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
 @click.option("--hint", type=click.Path(), metavar="FILE", help="Start from this answer (JSON or `v` lines).")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Default all cores.")
+@click.option("--temperature", type=float, metavar="T", help="Of the policy's softmax; default the model's.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
@@ -81,13 +82,21 @@ def solve(
     source = load(file)
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
-    if chosen.takes_colors and colors is None:
-        problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": stop})
-    else:
-        problem = parse(source, format=format_name, colors=colors)
-        report.problem(problem, file)
-        start = _hint(hint, chosen, problem) if hint else None
-        result = report.search(problem, hint=start, stop=stop, **options)
+    try:
+        if chosen.takes_colors and colors is None:
+            problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": stop})
+        else:
+            problem = parse(source, format=format_name, colors=colors)
+            report.problem(problem, file)
+            start = _hint(hint, chosen, problem) if hint else None
+            result = report.search(problem, hint=start, stop=stop, **options)
+    except UnsupportedError:
+        report.unsupported()
+        raise
+    except ProblemError as error:
+        raise FormatError(file, str(error)) from None
+    except TooLargeError as error:
+        raise TooLargeError(f"{file}: {error}") from None
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
     report.answer(problem, result)
@@ -155,6 +164,11 @@ class Report:
             warn(texts, path)
         for text in texts:
             self.comment(f"warning: {text}")
+
+    def unsupported(self) -> None:
+        """What XCSP3 competitions want to hear, besides the error."""
+        if self._format.name == "xcsp3" and not self._json:
+            print("s UNSUPPORTED", flush=True)
 
     def search(self, problem: Problem, **options: Any) -> Result:
         """Run the search, printing improvements as they come."""

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
 from anycsp.domains import Domain, Domains
-from anycsp.errors import ProblemError
 from anycsp.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, expression_of
 from anycsp.lazy import lazy
 
@@ -70,12 +69,12 @@ class RuleBlock(Block):
     def parameters_of(self, rows: IntArray) -> IntArray:
         """[rows, parameters] of constraints that share a program."""
         count = int(self.parameter_start[rows[0] + 1] - self.parameter_start[rows[0]]) if len(rows) else 0
-        return self.parameter[self.parameter_start[rows][:, None] + np.arange(count)]
+        return np.asarray(self.parameter[self.parameter_start[rows][:, None] + np.arange(count)])
 
     def scopes_of(self, rows: IntArray) -> IntArray:
         """[rows, arity] of constraints that share a program."""
         arity = int(self.scope_start[rows[0] + 1] - self.scope_start[rows[0]]) if len(rows) else 0
-        return self.scope[self.scope_start[rows][:, None] + np.arange(arity)]
+        return np.asarray(self.scope[self.scope_start[rows][:, None] + np.arange(arity)])
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         result = np.zeros(len(self), dtype=np.bool_)

@@ -163,14 +163,18 @@ class _Network:
         default = function.get("defaultcost")
         if default is None:
             if len(costs) != int(np.prod(sizes)):
-                raise self.source.error(f"function {shown(name)} lists {len(costs)} costs for {int(np.prod(sizes))} tuples")
+                raise self.source.error(
+                    f"function {shown(name)} lists {len(costs)} costs for {int(np.prod(sizes))} tuples"
+                )
             tuples = np.indices(sizes).reshape(len(sizes), -1).T.astype(np.int64)
             values = np.array([self.cost(c) for c in costs], dtype=np.float64)
         else:
             if len(costs) % (len(scope) + 1):
                 raise self.source.error(f"function {shown(name)} lists tuples of the wrong length")
             rows = [costs[k : k + len(scope) + 1] for k in range(0, len(costs), len(scope) + 1)]
-            tuples = np.array([[self._position(x, w) for x, w in zip(scope, r, strict=False)] for r in rows], dtype=np.int64)
+            tuples = np.array(
+                [[self._position(x, w) for x, w in zip(scope, r, strict=False)] for r in rows], dtype=np.int64
+            )
             tuples = tuples.reshape(len(rows), len(scope))
             values = np.array([self.cost(r[-1]) for r in rows], dtype=np.float64)
         outside = 0.0 if default is None else self.cost(default)
@@ -189,7 +193,9 @@ class _Network:
             return domain.position(word)
         if isinstance(word, str) and word.isdigit() and int(word) < len(domain):
             return int(word)
-        raise self.source.error(f"a tuple has the value {shown(str(word))}, outside the domain of {self.problem.names[x]}")
+        raise self.source.error(
+            f"a tuple has the value {shown(str(word))}, outside the domain of {self.problem.names[x]}"
+        )
 
     def _global(self, name: str, kind: str, scope: list[int], params: Any) -> None:
         cost, measure = self.cost(params.get("cost", "0")), str(params.get("metric", ""))

@@ -59,9 +59,7 @@ def add_costs(
     return constant
 
 
-def add_graded(
-    problem: Problem, conditions: Sequence[Expression], costs: Sequence[float], top: float
-) -> None:
+def add_graded(problem: Problem, conditions: Sequence[Expression], costs: Sequence[float], top: float) -> None:
     """A violation that grows in steps: the k-th condition fails from the k-th step on, where the cost is costs[k]."""
     below = 0.0
     for condition, cost in zip(conditions, costs, strict=True):

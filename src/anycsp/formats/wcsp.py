@@ -72,7 +72,9 @@ class _Tokens:
 def read(source: Source) -> Problem:
     tokens = _Tokens(source)
     problem = Problem(tokens.word("its name"))
-    count, _, functions, top = (tokens.integer(f"the {w}") for w in ("variables", "largest domain", "functions", "bound"))
+    count, _, functions, top = (
+        tokens.integer(f"the {w}") for w in ("variables", "largest domain", "functions", "bound")
+    )
     source.check_claim(count, "variables", 1)
     source.check_claim(functions, "cost functions", 1)
     for index in range(count):
@@ -124,7 +126,9 @@ def _global(tokens: _Tokens, problem: Problem, scope: list[int], top: float) -> 
         raise UnsupportedError(tokens.source.path, f"the global cost function {name} is not supported", line)
     measure, cost = tokens.word("a measure"), float(tokens.integer("a cost"))
     if cost < top and (name, measure) != ("salldiff", "var"):
-        raise UnsupportedError(tokens.source.path, f"{name} with the measure {measure} is not supported below the bound")
+        raise UnsupportedError(
+            tokens.source.path, f"{name} with the measure {measure} is not supported below the bound"
+        )
     variables = [problem.variables[x] for x in scope]
     if name == "salldiff":
         soft_all_different(problem, variables, cost, top)

@@ -34,26 +34,30 @@ def read(source: Source) -> Problem:
     nodes = xparser.Node.all_nodes
     created = len(nodes)
     problem = Problem()
-    loader = None
-    try:
-        parsed = _parsed(xparser, root)
-        from anycsp.formats.xcsp3_constraints import Loader
+    from anycsp.formats.xcsp3_constraints import Loader
 
-        loader = Loader(problem)
-        _check_domains(parsed.vEntries)
-        loader.variables(parsed.vEntries)
-        loader.constraints(parsed.cEntries)
-        loader.objectives(parsed.oEntries)
+    parser = _parser_of(xparser, root)
+    at: Any = parser  # whichever of parser and loader is at work knows the element
+    try:
+        parser.parse_variables(root.findall("./variables/"))
+        parser.parse_constraints(root.findall("./constraints/"))
+        parser.where = "<objectives>: "
+        parser.parse_objectives(root.findall("./objectives/"))
+        _check_domains(parser.vEntries)
+        at = loader = Loader(problem)
+        loader.variables(parser.vEntries)
+        loader.constraints(parser.cEntries)
+        loader.objectives(parser.oEntries)
     except UnsupportedError as error:
-        raise UnsupportedError(source.path, f"{loader.where if loader else ''}{error.reason}") from None
+        raise UnsupportedError(source.path, f"{at.where}{error.reason}") from None
+    except TooLargeError:
+        raise
     except AnyCSPError as error:
-        if isinstance(error, TooLargeError):
-            raise
-        raise FormatError(source.path, f"{loader.where if loader else ''}{error}") from None
+        raise FormatError(source.path, f"{at.where}{error}") from None
     except (AssertionError, KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        # pycsp3 reports what it does not understand by whichever of these comes first.
-        where = loader.where if loader else "not understood by the XCSP3 parser: "
-        raise UnsupportedError(source.path, f"{where}{shown(str(error) or type(error).__name__, 120)}") from None
+        # pycsp3 reports what it does not understand by whichever of these comes first, often without a word.
+        detail = f" ({shown(str(error), 100)})" if str(error) else ""
+        raise UnsupportedError(source.path, f"{at.where}not understood{detail}") from None
     finally:
         del nodes[created:]  # pycsp3 keeps every node it ever made
     return problem
@@ -96,11 +100,12 @@ def _parser_module(source: Source) -> Any:
     return xparser
 
 
-def _parsed(xparser: Any, root: Any) -> Any:
-    """pycsp3's entries of an XML tree that is already there; its own constructor would read the file unguarded."""
+def _parser_of(xparser: Any, root: Any) -> Any:
+    """pycsp3's parser of an XML tree that is already there; its own constructor would read the file unguarded."""
 
     class Parser(xparser.ParserXCSP3):  # type: ignore[misc, name-defined]
         def parsing_of_constraints_inner(self, element: Any, arguments: Any) -> Any:
+            self.where = f"<{element.tag}{' id=' + repr(element.attrib['id']) if 'id' in element.attrib else ''}>: "
             if element.tag != "slide":
                 return super().parsing_of_constraints_inner(element, arguments)
             # pycsp3 leaves the attributes of <slide> as text; here they are numbers.
@@ -119,9 +124,7 @@ def _parsed(xparser: Any, root: Any) -> Any:
     parser.vEntries, parser.cEntries, parser.oEntries, parser.aEntries = [], [], [], []
     parser.discarded_classes = set()
     parser.tree = ElementTree.ElementTree(root)
-    parser.parse_variables(parser.tree.findall("./variables/"))
-    parser.parse_constraints(parser.tree.findall("./constraints/"))
-    parser.parse_objectives(parser.tree.findall("./objectives/"))
+    parser.where = "<variables>: "
     return parser
 
 

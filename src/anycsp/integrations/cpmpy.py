@@ -28,8 +28,6 @@ from anycsp.expressions import (
     Expression,
     Operand,
     Variable,
-    all_of,
-    any_of,
     distinct,
     element,
     if_else,
@@ -107,7 +105,7 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
                 continue
             value = int(result.assignment[self._varmap[x.name].name])
             x._value = bool(value) if x.is_bool() else value
-        if found and self.has_objective():
+        if found and result.objective is not None:
             self.objective_value_ = int(result.objective["value"])
         if found and display is not None:
             self.print_display(display)

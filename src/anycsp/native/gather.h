@@ -13,10 +13,12 @@ namespace {
 
 using anycsp::Aggregation;
 using anycsp::Block;
+using anycsp::Collected;
 using anycsp::Form;
 using anycsp::Network;
 using anycsp::Run;
 using anycsp::Scratch;
+using anycsp::Tile;
 using anycsp::Topology;
 using anycsp::Work;
 
@@ -43,6 +45,12 @@ constexpr float kLowest = -__builtin_inff();
 
 #define EACH_VECTOR(j) _Pragma("GCC unroll 8") for (int j = 0; j < F; ++j)
 
+constexpr int kLine = 64 / sizeof(float);  // floats of a cache line
+
+inline void prefetch(const float* row, int width) {
+    for (int j = 0; j < width; j += kLine) __builtin_prefetch(row + j, 0, 2);
+}
+
 // ── values → constraints ───────────────────────────────────────────────────────────────────────────────────────────
 
 // y(C) for a block of constraints of an exceptional family: one row per slot.
@@ -56,15 +64,21 @@ void gather_rows(const Topology& t, const Run& run, const Work& work, int width,
         for (int32_t c = block.first; c < block.last; ++c, out += width) {
             const int32_t end = t.scope_start[c + 1];
             Vec acc[F];
-            const float* row = rows + int64_t(run.exceptions[s]) * width;
+            const float* row = rows + int64_t(run.rows[s]) * width;
             EACH_VECTOR(j) acc[j] = load(row + j * kLanes);
             for (++s; s < end; ++s) {
-                row = rows + int64_t(run.exceptions[s]) * width;
+                row = rows + int64_t(run.rows[s]) * width;
                 EACH_VECTOR(j) acc[j] = combine<MAX>(acc[j], load(row + j * kLanes));
             }
             EACH_VECTOR(j) store(out + j * kLanes, acc[j]);
         }
     });
+}
+
+// Asks for the rows that a following block will gather, while the current one computes.
+inline void prefetch_rows(const Topology& t, const Run& run, const Work& work, int width, Block block) {
+    for (int32_t s = t.scope_start[block.first]; s < t.scope_start[block.last]; ++s)
+        prefetch(work.rows + int64_t(run.rows[s]) * width, width);
 }
 
 // y(C) for constraints with stored labels, direct form: message (v, label) of every edge.
@@ -114,101 +128,98 @@ inline void gather_corrections(const Topology& t, const Run& run, const Work& wo
 
 // ── constraints → values ───────────────────────────────────────────────────────────────────────────────────────────
 
-// The exception of every exceptional slot of X as a position, −1 for none, into s.exception.
-inline void read_exceptions(const Topology& t, const Run& run, int32_t x, Scratch& s) {
-    const int32_t first = t.exceptional_start[x], slots = t.exceptional_start[x + 1] - first;
-    const int32_t base = t.variables + t.value_start[x];
-    for (int32_t i = 0; i < slots; ++i) {
-        const int32_t position = run.exceptions[t.exceptional_slot[first + i]] - base;
-        s.exception[i] = position < 0 ? -1 : position;
-    }
-}
+// What a variable's values receive from the constraints of one tile, onto what they have received already:
+// `own` a row per value, `whole` one per variable. See each function for their meaning.
+struct Receiver {
+    int32_t values;                     // of the variable
+    int32_t first, last;                // its slots
+    const int32_t* constraint;          // by slot, within the tile
+    float *own, *whole, *count;
+};
 
 // MAX over exceptional slots. y(v) is the best m(C,1) over slots whose exception is not v, and m(C,0) over those
 // whose it is. Per feature it takes the best m(C,1), the exception it came with, and the best with another
-// exception; `best` holds the three, `own` (a row per value) collects the m(C,0).
-inline void max_exceptional(const Topology& t, const Work& work, int width, int32_t x, const Scratch& s, float* own,
-                            float* best) {
-    const int32_t first = t.exceptional_start[x], slots = t.exceptional_start[x + 1] - first;
-    const int32_t* constraint = t.exceptional_constraint + first;
-    const int32_t values = t.value_start[x + 1] - t.value_start[x];
+// exception: `whole` holds the three, `own` collects the m(C,0).
+inline void max_exceptional(const Run& run, const float* messages, int width, const Receiver& r) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
-        const float* messages = work.constraints + offset;
-        if (values == 2) {  // both values fit the registers, and nothing needs remembering
+        const float* rows = messages + offset;
+        if (r.values == 2) {  // both values fit the registers, and nothing needs remembering
+            float *own0 = r.own + offset, *own1 = r.own + width + offset;
             Vec y0[F], y1[F];
-            EACH_VECTOR(j) y0[j] = load(own + offset + j * kLanes);
-            EACH_VECTOR(j) y1[j] = load(own + offset + width + j * kLanes);
-            for (int32_t i = 0; i < slots; ++i) {
-                const float* row = messages + int64_t(constraint[i]) * 2 * width;
-                const float* row0 = row + (s.exception[i] == 0 ? 0 : width);
-                const float* row1 = row + (s.exception[i] == 1 ? 0 : width);
+            EACH_VECTOR(j) y0[j] = load(own0 + j * kLanes);
+            EACH_VECTOR(j) y1[j] = load(own1 + j * kLanes);
+            for (int32_t i = r.first; i < r.last; ++i) {
+                const float* row = rows + int64_t(r.constraint[i]) * 2 * width;
+                const float* row0 = row + (run.exceptions[i] == 0 ? 0 : width);
+                const float* row1 = row + (run.exceptions[i] == 1 ? 0 : width);
                 EACH_VECTOR(j) y0[j] = max(y0[j], load(row0 + j * kLanes));
                 EACH_VECTOR(j) y1[j] = max(y1[j], load(row1 + j * kLanes));
             }
-            EACH_VECTOR(j) store(own + offset + j * kLanes, y0[j]);
-            EACH_VECTOR(j) store(own + offset + width + j * kLanes, y1[j]);
+            EACH_VECTOR(j) store(own0 + j * kLanes, y0[j]);
+            EACH_VECTOR(j) store(own1 + j * kLanes, y1[j]);
             return;
         }
+        float *whole1 = r.whole + offset, *whole2 = whole1 + width, *whole3 = whole2 + width;
         Vec best1[F], best2[F];
         IntVec source[F];
-        EACH_VECTOR(j) best1[j] = best2[j] = splat(kLowest);
-        EACH_VECTOR(j) source[j] = splat(int32_t(-1));
-        for (int32_t i = 0; i < slots; ++i) {
-            const float* row = messages + int64_t(constraint[i]) * 2 * width;
-            const IntVec exception = splat(s.exception[i]);
+        EACH_VECTOR(j) best1[j] = load(whole1 + j * kLanes);
+        EACH_VECTOR(j) best2[j] = load(whole2 + j * kLanes);
+        EACH_VECTOR(j) source[j] = load_int(whole3 + j * kLanes);
+        for (int32_t i = r.first; i < r.last; ++i) {
+            const float* row = rows + int64_t(r.constraint[i]) * 2 * width;
+            const int32_t position = run.exceptions[i];
+            const IntVec exception = splat(position);
             EACH_VECTOR(j) {
                 const Vec m = load(row + width + j * kLanes);
                 best2[j] = source[j] == exception ? best2[j] : max(best2[j], min(best1[j], m));
                 source[j] = m > best1[j] ? exception : source[j];
                 best1[j] = max(best1[j], m);
             }
-            if (s.exception[i] >= 0) {
-                float* to = own + int64_t(s.exception[i]) * width + offset;
+            if (position >= 0) {
+                float* to = r.own + int64_t(position) * width + offset;
                 EACH_VECTOR(j) store(to + j * kLanes, max(load(to + j * kLanes), load(row + j * kLanes)));
             }
         }
-        EACH_VECTOR(j) store(best + offset + j * kLanes, best1[j]);
-        EACH_VECTOR(j) store(best + width + offset + j * kLanes, best2[j]);
-        EACH_VECTOR(j) store(best + 2 * width + offset + j * kLanes, reinterpret_cast<Vec&>(source[j]));
+        EACH_VECTOR(j) store(whole1 + j * kLanes, best1[j]);
+        EACH_VECTOR(j) store(whole2 + j * kLanes, best2[j]);
+        EACH_VECTOR(j) store_int(whole3 + j * kLanes, source[j]);
     });
 }
 
-// SUM over exceptional slots, direct form: the total of m(C,1), and per value Σ m(C,0) − m(C,1) where it is the exception.
-inline void sum_exceptional(const Topology& t, const Work& work, int width, int32_t x, const Scratch& s, float* own,
-                            float* total) {
-    const int32_t first = t.exceptional_start[x], slots = t.exceptional_start[x + 1] - first;
+// SUM over exceptional slots, direct form: `whole` is the total of m(C,1), `own` Σ m(C,0) − m(C,1) over the slots
+// whose exception the value is.
+inline void sum_exceptional(const Run& run, const float* messages, int width, const Receiver& r) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         Vec sum[F];
-        EACH_VECTOR(j) sum[j] = Vec{};
-        for (int32_t i = 0; i < slots; ++i) {
-            const float* row = work.constraints + int64_t(t.exceptional_constraint[first + i]) * 2 * width + offset;
+        EACH_VECTOR(j) sum[j] = load(r.whole + offset + j * kLanes);
+        for (int32_t i = r.first; i < r.last; ++i) {
+            const float* row = messages + int64_t(r.constraint[i]) * 2 * width + offset;
+            const int32_t position = run.exceptions[i];
             EACH_VECTOR(j) sum[j] += load(row + width + j * kLanes);
-            if (s.exception[i] >= 0) {
-                float* to = own + int64_t(s.exception[i]) * width + offset;
+            if (position >= 0) {
+                float* to = r.own + int64_t(position) * width + offset;
                 EACH_VECTOR(j) store(to + j * kLanes, load(to + j * kLanes) + load(row + j * kLanes) -
                                                           load(row + width + j * kLanes));
             }
         }
-        EACH_VECTOR(j) store(total + offset + j * kLanes, sum[j]);
+        EACH_VECTOR(j) store(r.whole + offset + j * kLanes, sum[j]);
     });
 }
 
-// Direct form over slots with stored labels: message (C, label) of every edge, onto what `own` holds.
+// Direct form over slots with stored labels: message (C, label) of every edge, into `own`.
 template <bool MAX>
-inline void add_labelled(const Topology& t, const Run& run, const Work& work, int width, int32_t x, float* own) {
-    const int32_t first = t.labelled_start[x], slots = t.labelled_start[x + 1] - first;
-    const int32_t values = t.value_start[x + 1] - t.value_start[x];
+inline void add_labelled(const Run& run, const int64_t* label_of, const float* messages, int width, const Receiver& r) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
-        for (int32_t p = 0; p < values; ++p) {
-            float* to = own + int64_t(p) * width + offset;
+        for (int32_t p = 0; p < r.values; ++p) {
+            float* to = r.own + int64_t(p) * width + offset;
             Vec acc[F];
             EACH_VECTOR(j) acc[j] = load(to + j * kLanes);
-            for (int32_t i = first; i < first + slots; ++i) {
-                const int64_t label = run.labels[t.labelled_label[i] + p];
-                const float* row = work.constraints + (int64_t(t.labelled_constraint[i]) * 2 + label) * width + offset;
+            for (int32_t i = r.first; i < r.last; ++i) {
+                const int64_t label = run.labels[label_of[i] + p];
+                const float* row = messages + (int64_t(r.constraint[i]) * 2 + label) * width + offset;
                 EACH_VECTOR(j) acc[j] = combine<MAX>(acc[j], load(row + j * kLanes));
             }
             EACH_VECTOR(j) store(to + j * kLanes, acc[j]);
@@ -216,61 +227,58 @@ inline void add_labelled(const Topology& t, const Run& run, const Work& work, in
     });
 }
 
-// Linear form, exceptional slots: `total` = Σ a/σ over the slots, `own` (rows of the given stride) the part where the
-// value is the exception, `count` how many those are.
-inline void linear_exceptional(const Topology& t, const Work& work, int width, int32_t x, const Scratch& s, float* own,
-                               int stride, float* count, float* total) {
-    const int32_t first = t.exceptional_start[x], slots = t.exceptional_start[x + 1] - first;
-    const int32_t* constraint = t.exceptional_constraint + first;
-    const int32_t values = t.value_start[x + 1] - t.value_start[x];
-    for (int32_t i = 0; i < slots; ++i)
-        if (s.exception[i] >= 0) count[s.exception[i]] += 1.f;
+// Linear form, exceptional slots: `whole` = Σ a/σ over the slots, `own` the part where the value is the exception,
+// `count` how many slots those are.
+inline void linear_exceptional(const Run& run, const float* messages, int width, const Receiver& r) {
+    for (int32_t i = r.first; i < r.last; ++i)
+        if (run.exceptions[i] >= 0) r.count[run.exceptions[i]] += 1.f;
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         Vec sum[F];
-        EACH_VECTOR(j) sum[j] = Vec{};
-        if (values == 2) {  // masks instead of branches: which of two values it is, is a coin flip
+        EACH_VECTOR(j) sum[j] = load(r.whole + offset + j * kLanes);
+        if (r.values == 2) {  // masks instead of branches: which of two values it is, is a coin flip
+            float *own0 = r.own + offset, *own1 = r.own + width + offset;
             Vec y0[F], y1[F];
-            EACH_VECTOR(j) y0[j] = y1[j] = Vec{};
-            for (int32_t i = 0; i < slots; ++i) {
-                const float* row = work.constraints + int64_t(constraint[i]) * width + offset;
-                const IntVec mask0 = splat(-int32_t(s.exception[i] == 0)), mask1 = splat(-int32_t(s.exception[i] == 1));
+            EACH_VECTOR(j) y0[j] = load(own0 + j * kLanes);
+            EACH_VECTOR(j) y1[j] = load(own1 + j * kLanes);
+            for (int32_t i = r.first; i < r.last; ++i) {
+                const float* row = messages + int64_t(r.constraint[i]) * width + offset;
+                const IntVec mask0 = splat(-int32_t(run.exceptions[i] == 0));
+                const IntVec mask1 = splat(-int32_t(run.exceptions[i] == 1));
                 EACH_VECTOR(j) {
-                    Vec a = load(row + j * kLanes);
-                    IntVec a0 = reinterpret_cast<IntVec&>(a) & mask0, a1 = reinterpret_cast<IntVec&>(a) & mask1;
-                    sum[j] += a;
-                    y0[j] += reinterpret_cast<Vec&>(a0);
-                    y1[j] += reinterpret_cast<Vec&>(a1);
+                    sum[j] += load(row + j * kLanes);
+                    y0[j] += as_float(load_int(row + j * kLanes) & mask0);
+                    y1[j] += as_float(load_int(row + j * kLanes) & mask1);
                 }
             }
-            EACH_VECTOR(j) store(own + offset + j * kLanes, y0[j]);
-            EACH_VECTOR(j) store(own + stride + offset + j * kLanes, y1[j]);
+            EACH_VECTOR(j) store(own0 + j * kLanes, y0[j]);
+            EACH_VECTOR(j) store(own1 + j * kLanes, y1[j]);
         } else {
-            for (int32_t i = 0; i < slots; ++i) {
-                const float* row = work.constraints + int64_t(constraint[i]) * width + offset;
+            for (int32_t i = r.first; i < r.last; ++i) {
+                const float* row = messages + int64_t(r.constraint[i]) * width + offset;
+                const int32_t position = run.exceptions[i];
                 EACH_VECTOR(j) sum[j] += load(row + j * kLanes);
-                if (s.exception[i] >= 0) {
-                    float* to = own + int64_t(s.exception[i]) * stride + offset;
+                if (position >= 0) {
+                    float* to = r.own + int64_t(position) * width + offset;
                     EACH_VECTOR(j) store(to + j * kLanes, load(to + j * kLanes) + load(row + j * kLanes));
                 }
             }
         }
-        EACH_VECTOR(j) store(total + offset + j * kLanes, sum[j]);
+        EACH_VECTOR(j) store(r.whole + offset + j * kLanes, sum[j]);
     });
 }
 
-// Linear form, slots with stored labels, onto what the arrays hold.
-inline void linear_labelled(const Topology& t, const Run& run, const Work& work, int width, int32_t x, float* own,
-                            int stride, float* count, float* total) {
-    const int32_t values = t.value_start[x + 1] - t.value_start[x];
-    for (int32_t i = t.labelled_start[x]; i < t.labelled_start[x + 1]; ++i) {
-        const uint8_t* label = run.labels + t.labelled_label[i];
-        const float* row = work.constraints + int64_t(t.labelled_constraint[i]) * width;
-        for (int j = 0; j < width; j += kLanes) store(total + j, load(total + j) + load(row + j));
-        for (int32_t p = 0; p < values; ++p) {
+// Linear form, slots with stored labels.
+inline void linear_labelled(const Run& run, const int64_t* label_of, const float* messages, int width,
+                            const Receiver& r) {
+    for (int32_t i = r.first; i < r.last; ++i) {
+        const uint8_t* label = run.labels + label_of[i];
+        const float* row = messages + int64_t(r.constraint[i]) * width;
+        for (int j = 0; j < width; j += kLanes) store(r.whole + j, load(r.whole + j) + load(row + j));
+        for (int32_t p = 0; p < r.values; ++p) {
             if (label[p]) continue;
-            count[p] += 1.f;
-            float* to = own + int64_t(p) * stride;
+            r.count[p] += 1.f;
+            float* to = r.own + int64_t(p) * width;
             for (int j = 0; j < width; j += kLanes) store(to + j, load(to + j) + load(row + j));
         }
     }

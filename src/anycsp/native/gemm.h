@@ -53,7 +53,9 @@ inline void panel(const float* in, int in_stride, int rows, int first, int input
                                                out + i * out_stride, out_stride);
     };
     tiles(Constant<kTileRows>{});
-    tiles(Constant<kTileRows / 2>{});
+    if constexpr (kTileRows > 8) tiles(Constant<8>{});
+    tiles(Constant<4>{});
+    tiles(Constant<2>{});
     tiles(Constant<1>{});
 }
 

@@ -30,20 +30,21 @@ inline void clear(float* to, int64_t count, float value = 0.f) {
 
 // violated[p]: relative weight of X's constraints that its value p alone would leave violated.
 void violated_weight(const Topology& t, const Run& run, int32_t x, float* violated, float* degree) {
-    const int32_t values = t.value_start[x + 1] - t.value_start[x], base = t.variables + t.value_start[x];
+    const int32_t values = t.value_start[x + 1] - t.value_start[x];
     *degree = 0;
     for (int32_t p = 0; p < values; ++p) violated[p] = 0;
-    for (int32_t i = t.exceptional_start[x]; i < t.exceptional_start[x + 1]; ++i) {
-        const float weight = t.constraint_weight[t.exceptional_constraint[i]];
-        const int32_t position = run.exceptions[t.exceptional_slot[i]] - base;
-        if (position >= 0) violated[position] += weight;
-        *degree += weight;
-    }
-    for (int32_t i = t.labelled_start[x]; i < t.labelled_start[x + 1]; ++i) {
-        const float weight = t.constraint_weight[t.labelled_constraint[i]];
-        const uint8_t* label = run.labels + t.labelled_label[i];
-        for (int32_t p = 0; p < values; ++p) violated[p] += label[p] ? 0.f : weight;
-        *degree += weight;
+    for (const Tile* tile = t.tiles; tile < t.tiles + t.tile_count; ++tile) {
+        for (int32_t i = tile->exceptional_start[x]; i < tile->exceptional_start[x + 1]; ++i) {
+            const float weight = t.constraint_weight[tile->first + t.exceptional_constraint[i]];
+            if (run.exceptions[i] >= 0) violated[run.exceptions[i]] += weight;
+            *degree += weight;
+        }
+        for (int32_t i = tile->labelled_start[x]; i < tile->labelled_start[x + 1]; ++i) {
+            const float weight = t.constraint_weight[tile->first + t.labelled_constraint[i]];
+            const uint8_t* label = run.labels + t.labelled_label[i];
+            for (int32_t p = 0; p < values; ++p) violated[p] += label[p] ? 0.f : weight;
+            *degree += weight;
+        }
     }
 }
 
@@ -151,7 +152,8 @@ void encode(const Network& n, const Topology& t, const Run& run, const Work& wor
 
 // ── constrain: y(C) = ⊕ messages, M_C ──────────────────────────────────────────────────────────────────────────────
 
-void constrain(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+void constrain(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, const Tile& tile,
+               Block block) {
     const int width = n.width, rows = block.last - block.first;
     const bool maximum = n.aggregation == Aggregation::max, linear = n.form == Form::linear;
     float* y = s.a;
@@ -162,6 +164,8 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
         gather_corrections(t, run, work, width, block, y);
     else
         (maximum ? gather_labelled<true> : gather_labelled<false>)(t, run, work, width, block, y);
+    if (block.exceptional && block.last + rows <= tile.last)
+        prefetch_rows(t, run, work, width, {block.last, block.last + rows, true});
     finish(s, anycsp::kGather);
 
     // MEAN divides by the edges of the constraint; weights enter the message; in the linear form y has been through
@@ -183,7 +187,7 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
     finish(s, anycsp::kOther);
 
     if (linear) {
-        float* out = work.constraints + int64_t(block.first) * width;
+        float* out = work.constraints + int64_t(block.first - tile.first) * width;
         multiply(n.spread, y, width, rows, s.b, width);
         finish(s, anycsp::kGemm);
         squares(s.b, width, rows, width, s.scalar);
@@ -191,7 +195,7 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
         for (int i = 0; i < rows; ++i)
             for (int j = 0; j < width; j += kLanes) store(out + i * width + j, load(y + i * width + j) * s.scalar[i]);
     } else {
-        float* out = work.constraints + int64_t(block.first) * 2 * width;
+        float* out = work.constraints + int64_t(block.first - tile.first) * 2 * width;
         multiply<Start::bias, Finish::relu>(n.constraint1, y, width, rows, s.b, width);
         multiply(n.constraint2, s.b, width, rows, out, 2 * width);
         finish(s, anycsp::kGemm);
@@ -202,47 +206,102 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
 
 // ── update: y(v) = ⊕ messages, U_V, U_X, GRU, O, sample ────────────────────────────────────────────────────────────
 
-inline float slots_of(const Topology& t, int32_t x) {
-    return static_cast<float>(t.exceptional_start[x + 1] - t.exceptional_start[x] + t.labelled_start[x + 1] -
-                              t.labelled_start[x]);
+// Empties what a block of variables has received.
+void clear_collected(const Network& n, const Collected& c, int64_t variables, int64_t values) {
+    const bool linear = n.form == Form::linear;
+    const float nothing = n.aggregation == Aggregation::max ? kLowest : 0.f;
+    clear(c.own, values * n.width, nothing);
+    clear(c.whole, variables * n.width * (linear ? 1 : 3), nothing);
+    if (linear)
+        for (int64_t i = 0; i < values; ++i) c.count[i] = 0;
+}
+
+// Adds what the values of a block receive from the constraints of a tile; `c` begins at the block.
+void receive(const Network& n, const Topology& t, const Run& run, const float* messages, const Tile& tile, Block block,
+             const Collected& c) {
+    const int width = n.width;
+    const bool maximum = n.aggregation == Aggregation::max, linear = n.form == Form::linear;
+    for (int32_t x = block.first; x < block.last; ++x) {
+        const int64_t row = t.value_start[x] - t.value_start[block.first];
+        Receiver r;
+        r.values = t.value_start[x + 1] - t.value_start[x];
+        r.own = c.own + row * width;
+        r.whole = c.whole + int64_t(x - block.first) * width * (linear ? 1 : 3);
+        r.count = c.count + row;
+        r.first = tile.exceptional_start[x];
+        r.last = tile.exceptional_start[x + 1];
+        r.constraint = t.exceptional_constraint;
+        if (r.first < r.last)
+            (linear ? linear_exceptional : maximum ? max_exceptional : sum_exceptional)(run, messages, width, r);
+        r.first = tile.labelled_start[x];
+        r.last = tile.labelled_start[x + 1];
+        r.constraint = t.labelled_constraint;
+        if (r.first < r.last)
+            (linear ? linear_labelled : maximum ? add_labelled<true> : add_labelled<false>)(run, t.labelled_label,
+                                                                                            messages, width, r);
+    }
+}
+
+// Asks for the messages that a following block of variables will receive, while the current one computes.
+void prefetch_messages(const Network& n, const Topology& t, const Work& work, const Tile& tile, Block block) {
+    const int width = n.width * (n.form == Form::linear ? 1 : 2);
+    const int32_t last = block.last + (block.last - block.first);
+    if (last > t.variables) return;
+    for (int32_t i = tile.exceptional_start[block.last]; i < tile.exceptional_start[last]; ++i)
+        prefetch(work.constraints + int64_t(t.exceptional_constraint[i]) * width, width);
+}
+
+// With several tiles: what a block of variables receives from one of them, kept for `update`.
+void collect(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, const Tile& tile,
+             Block block) {
+    const int64_t first = t.value_start[block.first], width = n.width;
+    const Collected c = {work.collected.own + first * width,
+                         work.collected.whole + block.first * width * (n.form == Form::linear ? 1 : 3),
+                         work.collected.count + first};
+    begin(s);
+    if (&tile == t.tiles) clear_collected(n, c, block.last - block.first, t.value_start[block.last] - first);
+    receive(n, t, run, work.constraints, tile, block, c);
+    finish(s, anycsp::kGather);
+}
+
+// What a block of variables has received from all tiles.
+Collected collected(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+    const int64_t first = t.value_start[block.first], width = n.width;
+    if (t.tile_count != 1)
+        return {work.collected.own + first * width,
+                work.collected.whole + block.first * width * (n.form == Form::linear ? 1 : 3),
+                work.collected.count + first};
+    clear_collected(n, s.collected, block.last - block.first, t.value_start[block.last] - first);
+    finish(s, anycsp::kOther);
+    receive(n, t, run, work.constraints, t.tiles[0], block, s.collected);
+    prefetch_messages(n, t, work, t.tiles[0], block);
+    finish(s, anycsp::kGather);
+    return s.collected;
 }
 
 // U_V's first layer of x + y(v), direct form, into s.b.
-void receive_direct(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+void first_layer_direct(const Network& n, const Topology& t, const Work& work, Scratch& s, Block block,
+                        const Collected& c) {
     const int width = n.width;
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
     const bool maximum = n.aggregation == Aggregation::max;
-    clear(s.a, int64_t(rows) * width, maximum ? kLowest : 0.f);
-    clear(s.best, int64_t(block.last - block.first) * 3 * width, maximum ? kLowest : 0.f);
-    finish(s, anycsp::kOther);
     for (int32_t x = block.first; x < block.last; ++x) {
-        float* own = s.a + int64_t(t.value_start[x] - first) * width;
-        float* best = s.best + int64_t(x - block.first) * 3 * width;
-        read_exceptions(t, run, x, s);
-        if (t.exceptional_start[x] < t.exceptional_start[x + 1])
-            (maximum ? max_exceptional : sum_exceptional)(t, work, width, x, s, own, best);
-        if (t.labelled_start[x] < t.labelled_start[x + 1])
-            (maximum ? add_labelled<true> : add_labelled<false>)(t, run, work, width, x, own);
-    }
-    finish(s, anycsp::kGather);
-    for (int32_t x = block.first; x < block.last; ++x) {
-        const float* best = s.best + int64_t(x - block.first) * 3 * width;
-        const float slots = slots_of(t, x);
+        const float* whole = c.whole + int64_t(x - block.first) * 3 * width;
+        const float slots = t.degree[x];
         const float scale = n.aggregation == Aggregation::mean && slots > 0 ? 1.f / slots : 1.f;
         for (int32_t v = t.value_start[x]; v < t.value_start[x + 1]; ++v) {
-            float* row = s.a + int64_t(v - first) * width;
-            const float* encoded = work.x + int64_t(v) * width;
+            const float *own = c.own + int64_t(v - first) * width, *encoded = work.x + int64_t(v) * width;
             const IntVec position = splat(v - t.value_start[x]);
             for (int j = 0; j < width; j += kLanes) {
-                Vec y = load(row + j);
+                Vec y = load(own + j);
                 if (maximum) {
-                    Vec source = load(best + 2 * width + j);
-                    const Vec others = reinterpret_cast<IntVec&>(source) == position ? load(best + width + j) : load(best + j);
+                    const Vec others = load_int(whole + 2 * width + j) == position ? load(whole + width + j)
+                                                                                   : load(whole + j);
                     y = slots > 0 ? max(y, others) : Vec{};
                 } else {
-                    y = (y + load(best + j)) * scale;
+                    y = (y + load(whole + j)) * scale;
                 }
-                store(row + j, load(encoded + j) + y);
+                store(s.a + int64_t(v - first) * width + j, load(encoded + j) + y);
             }
         }
     }
@@ -251,55 +310,28 @@ void receive_direct(const Network& n, const Topology& t, const Run& run, const W
     finish(s, anycsp::kGemm);
 }
 
-// The same in linear form: value1 reads [x, exceptional sum] and starts from the variable's total.
-void receive_linear(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+// The same in linear form: value1 reads [x, sum where the value is the exception] and starts from the variable's total.
+void first_layer_linear(const Network& n, const Topology& t, const Work& work, Scratch& s, Block block,
+                        const Collected& c) {
     const int width = n.width;
+    const bool mean = n.aggregation == Aggregation::mean;
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
-    float* count = s.scalar;
-    for (int32_t i = 0; i < rows; ++i) {
-        const float* encoded = work.x + int64_t(first + i) * width;
-        for (int j = 0; j < width; j += kLanes) {
-            store(s.a + int64_t(i) * 2 * width + j, load(encoded + j));
-            store(s.a + int64_t(i) * 2 * width + width + j, Vec{});
-        }
-        count[i] = 0;
-    }
-    clear(s.pool, int64_t(block.last - block.first) * width);
-    finish(s, anycsp::kOther);
-    for (int32_t x = block.first; x < block.last; ++x) {
-        const int64_t row = t.value_start[x] - first;
-        float *own = s.a + row * 2 * width + width, *total = s.pool + int64_t(x - block.first) * width;
-        read_exceptions(t, run, x, s);
-        if (t.exceptional_start[x] < t.exceptional_start[x + 1])
-            linear_exceptional(t, work, width, x, s, own, 2 * width, count + row, total);
-        if (t.labelled_start[x] < t.labelled_start[x + 1])
-            linear_labelled(t, run, work, width, x, own, 2 * width, count + row, total);
-    }
-    finish(s, anycsp::kGather);
-    if (n.aggregation == Aggregation::mean)
-        for (int32_t x = block.first; x < block.last; ++x) {
-            const float slots = slots_of(t, x), scale = slots > 0 ? 1.f / slots : 0.f;
-            float* total = s.pool + int64_t(x - block.first) * width;
-            for (int j = 0; j < width; j += kLanes) store(total + j, load(total + j) * scale);
-            for (int32_t i = t.value_start[x] - first; i < t.value_start[x + 1] - first; ++i) {
-                count[i] *= scale;
-                for (int j = 0; j < width; j += kLanes) {
-                    float* own = s.a + int64_t(i) * 2 * width + width + j;
-                    store(own, load(own) * scale);
-                }
-            }
-        }
-    finish(s, anycsp::kOther);
-    multiply(n.total, s.pool, width, block.last - block.first, s.pool2, width);
+    multiply(n.total, c.whole, width, block.last - block.first, s.pool, width);
     finish(s, anycsp::kGemm);
     for (int32_t x = block.first; x < block.last; ++x) {
-        const float slots = slots_of(t, x);
-        const float ones = n.aggregation == Aggregation::mean ? (slots > 0 ? 1.f : 0.f) : slots;
-        const float* total = s.pool2 + int64_t(x - block.first) * width;
-        for (int32_t i = t.value_start[x] - first; i < t.value_start[x + 1] - first; ++i)
-            for (int j = 0; j < width; j += kLanes)
-                store(s.b + int64_t(i) * width + j,
-                      load(total + j) + ones * load(n.label1 + j) + count[i] * load(n.exception + j));
+        const float slots = t.degree[x];
+        const float scale = mean ? (slots > 0 ? 1.f / slots : 0.f) : 1.f, ones = slots * scale;
+        const float* total = s.pool + int64_t(x - block.first) * width;
+        for (int32_t v = t.value_start[x]; v < t.value_start[x + 1]; ++v) {
+            const int64_t i = v - first;
+            const float exceptions = c.count[i] * scale;
+            for (int j = 0; j < width; j += kLanes) {
+                store(s.a + i * 2 * width + j, load(work.x + int64_t(v) * width + j));
+                store(s.a + i * 2 * width + width + j, load(c.own + i * width + j) * scale);
+                store(s.b + i * width + j, load(total + j) * scale + load(n.value1.bias + j) +
+                                               ones * load(n.label1 + j) + exceptions * load(n.exception + j));
+            }
+        }
     }
     finish(s, anycsp::kOther);
     multiply<Start::accumulate, Finish::relu>(n.value1, s.a, 2 * width, rows, s.b, width);
@@ -348,7 +380,8 @@ void update(const Network& n, const Topology& t, const Run& run, const Work& wor
     float* h = run.state + int64_t(first) * width;
     const float* x = work.x + int64_t(first) * width;
     begin(s);
-    (n.form == Form::linear ? receive_linear : receive_direct)(n, t, run, work, s, block);
+    const Collected received = collected(n, t, run, work, s, block);
+    (n.form == Form::linear ? first_layer_linear : first_layer_direct)(n, t, work, s, block, received);
     multiply(n.value2, s.b, width, rows, s.a, width);
     finish(s, anycsp::kGemm);
     normalise(n.value_norm, s.a, width, rows, width, n.hidden, s.scalar, s.zh, 2 * width);
@@ -393,7 +426,7 @@ void update(const Network& n, const Topology& t, const Run& run, const Work& wor
 double peak(int64_t iterations) {
     Vec acc[12];
     for (Vec& a : acc) a = splat(1.f);
-    const Vec scale = splat(0.999999f), shift = splat(1e-6f);
+    const Vec scale = splat(0.999f), shift = splat(0.01f);
     for (int64_t i = 0; i < iterations; ++i) {
 #pragma GCC unroll 12
         for (int k = 0; k < 12; ++k) acc[k] = acc[k] * scale + shift;
@@ -415,7 +448,7 @@ constexpr const char* kName = "neon";
 constexpr const char* kName = "baseline";
 #endif
 
-constexpr anycsp::Kernels kTable = {kName, kLanes, kPanel, encode, constrain, update, peak};
+constexpr anycsp::Kernels kTable = {kName, kLanes, kPanel, encode, constrain, collect, update, peak};
 
 }  // namespace
 

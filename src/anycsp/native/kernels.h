@@ -63,24 +63,33 @@ struct Network {
 // Fixed topology, from problem.h and layout.h. A slot contributes one row of `Work::rows`: row X where no value of X
 // is labelled 0, row `variables + value` where that value is.
 struct Topology {
-    int32_t variables = 0, values = 0;
+    int32_t variables = 0, values = 0, constraints = 0;
     const int32_t *value_start = nullptr, *scope_start = nullptr, *scope = nullptr;
     const float* constraint_edges = nullptr;  // [constraints] Σ domain sizes of the scope
     const float* constraint_weight = nullptr;  // [constraints] relative weight
     const float* weight_features = nullptr;   // [constraints][2], null where all are zero
     const int64_t* label_start = nullptr;     // [slots] a slot's first label; −1 in exceptional families
-    // slots by variable: those of exceptional families, and those with stored labels
-    const int32_t *exceptional_start = nullptr, *exceptional_slot = nullptr, *exceptional_constraint = nullptr;
-    const int32_t *labelled_start = nullptr, *labelled_constraint = nullptr;
-    const int64_t* labelled_label = nullptr;
+    const float* degree = nullptr;            // [variables] slots
     bool any_exceptional = false, any_labelled = false;
+    // Slots by tile and variable: those of exceptional families, and those with stored labels. A tile is a range of
+    // constraints whose messages are kept at once; its constraints are numbered from its first.
+    const struct Tile* tiles = nullptr;
+    int32_t tile_count = 0;
+    const int32_t *exceptional_constraint = nullptr, *labelled_constraint = nullptr;
+    const int64_t* labelled_label = nullptr;
+};
+
+struct Tile {
+    int32_t first, last;                                // constraints
+    const int32_t *exceptional_start, *labelled_start;  // [variables + 1] into the arrays of Topology
 };
 
 // One run's persistent arrays.
 struct Run {
     float* state = nullptr;               // [values][width] h
     int32_t* positions = nullptr;         // [variables]
-    const int32_t* exceptions = nullptr;  // [slots] the row of `Work::rows` a slot contributes
+    const int32_t* rows = nullptr;        // [slots] the row of `Work::rows` an exceptional slot contributes
+    const int32_t* exceptions = nullptr;  // in the order of `exceptional_constraint`: the position, or −1
     const uint8_t* labels = nullptr;
     float* logits = nullptr;  // [values]
     uint64_t key = 0;         // step_key of this run and step
@@ -88,12 +97,20 @@ struct Run {
     bool sample = true;  // draw new positions (global sampling), or leave that to the caller
 };
 
+// What values have received so far (gather.h): by value, by variable, and by value how often it is the exception.
+struct Collected {
+    float* own = nullptr;    // [values][width]
+    float* whole = nullptr;  // direct: [variables][3·width]; linear: [variables][width]
+    float* count = nullptr;  // [values], linear only
+};
+
 // Arrays of one step of one run; a thread reuses them for the runs it works through.
 struct Work {
     float* x = nullptr;            // [values][width]
     float* rows = nullptr;         // [variables + values][width] a variable's values aggregated, by exception
     float* messages = nullptr;     // direct: [values][2][width] m(v,0), m(v,1); linear: [values][width] W1(m0 − m1)
-    float* constraints = nullptr;  // direct: [constraints][2][width]; linear: [constraints][width] a/σ
+    float* constraints = nullptr;  // of a tile; direct: [constraints][2][width]; linear: [constraints][width] a/σ
+    Collected collected;           // with several tiles: of all variables
 };
 
 enum Phase : int32_t { kGather, kGemm, kGru, kSample, kRelabel, kOther, kPhases };
@@ -102,9 +119,8 @@ enum Phase : int32_t { kGather, kGemm, kGru, kSample, kRelabel, kOther, kPhases 
 struct Scratch {
     float *a = nullptr, *b = nullptr, *zh = nullptr, *gates = nullptr;  // [rows][2·width]
     float *pool = nullptr, *pool2 = nullptr;                            // [rows][width]
-    float* best = nullptr;                                              // [rows][3·width]
-    float *scalar = nullptr, *scalar2 = nullptr;                        // [rows]
-    int32_t* exception = nullptr;                                       // [largest degree]
+    float* scalar = nullptr;                                            // [rows]
+    Collected collected;                                                // with one tile: of a block
     double (*now)() = nullptr;                                          // null unless profiling
     double last = 0, seconds[kPhases] = {};
 };
@@ -119,7 +135,8 @@ struct Kernels {
     const char* name;
     int32_t lanes, panel;
     void (*encode)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
-    void (*constrain)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
+    void (*constrain)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Tile&, Block);
+    void (*collect)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Tile&, Block);
     void (*update)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
     double (*peak)(int64_t iterations);  // multiply-adds done by a register-only loop
 };

@@ -23,40 +23,50 @@ Violation sum_violated(const Problem& p, const Layout& layout, const Chunk& chun
     return sum;
 }
 
-// A slot is the exception at its forbidden value iff all the others are at theirs.
+void set_exception(const Problem& p, const Layout& layout, const Labels& run, int32_t s, int32_t position) {
+    const int32_t x = p.scope[s];
+    run.rows[s] = position < 0 ? x : p.variables + p.value_start[x] + position;
+    run.exceptions[layout.place[s]] = position;
+}
+
+// A slot is the exception at its forbidden value iff all the others are at theirs: every slot of a violated clause,
+// the one critical slot of a clause that hangs by it.
+constexpr int32_t kNone = 0, kAll = -1;  // otherwise 1 + the critical slot
+
 Violation relabel_clauses(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk,
                           const Labels& run) {
-    const int32_t first_slot = p.scope_start[f.first_constraint];
+    const int32_t* forbidden = f.forbidden.data() - p.scope_start[f.first_constraint];
+    auto set = [&](int32_t c, int32_t which, bool exceptional) {
+        const int32_t first = which == kAll ? p.scope_start[c] : which - 1;
+        const int32_t last = which == kAll ? p.scope_start[c + 1] : which;
+        for (int32_t s = first; s < last; ++s)
+            set_exception(p, layout, run, s, exceptional ? forbidden[s] : -1);
+    };
     return sum_violated(p, layout, chunk, [&](int32_t c) {
-        const int32_t begin = p.scope_start[c], end = p.scope_start[c + 1];
-        int32_t satisfying = 0, critical = begin;
-        for (int32_t s = begin; s < end; ++s) {
-            const bool free = run.positions[p.scope[s]] != f.forbidden[s - first_slot];
+        int32_t satisfying = 0, critical = kNone;
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+            const bool free = run.positions[p.scope[s]] != forbidden[s];
             satisfying += free;
-            critical = free ? s : critical;
-            run.exceptions[s] = p.scope[s];
+            critical = free ? s + 1 : critical;
         }
-        auto except = [&](int32_t s) {
-            const int32_t forbidden = f.forbidden[s - first_slot];
-            if (forbidden >= 0) run.exceptions[s] = p.variables + p.value_start[p.scope[s]] + forbidden;
-        };
-        if (satisfying == 1) except(critical);
-        if (satisfying > 0) return false;
-        for (int32_t s = begin; s < end; ++s) except(s);
-        return true;
+        const int32_t which = satisfying > 1 ? kNone : satisfying == 1 ? critical : kAll;
+        if (which != run.critical[c]) {
+            if (run.critical[c] != kNone) set(c, run.critical[c], false);
+            if (which != kNone) set(c, which, true);
+            run.critical[c] = which;
+        }
+        return satisfying == 0;
     });
 }
 
 Violation relabel_matchings(const Problem& p, const Family& f, const Layout& layout, const Chunk& chunk,
                             const Labels& run) {
-    const int32_t first_slot = p.scope_start[f.first_constraint];
+    const int64_t* offset = f.offset.data() - p.scope_start[f.first_constraint];
     return sum_violated(p, layout, chunk, [&](int32_t c) {
-        const int32_t s = p.scope_start[c], x = p.scope[s], y = p.scope[s + 1];
-        const int32_t at_x = run.positions[x], at_y = run.positions[y];
-        const int32_t of_x = f.conflict[f.offset[s - first_slot] + at_y];
-        const int32_t of_y = f.conflict[f.offset[s + 1 - first_slot] + at_x];
-        run.exceptions[s] = of_x < 0 ? x : p.variables + p.value_start[x] + of_x;
-        run.exceptions[s + 1] = of_y < 0 ? y : p.variables + p.value_start[y] + of_y;
+        const int32_t s = p.scope_start[c], at_x = run.positions[p.scope[s]], at_y = run.positions[p.scope[s + 1]];
+        const int32_t of_x = f.conflict[offset[s] + at_y], of_y = f.conflict[offset[s + 1] + at_x];
+        if (run.exceptions[layout.place[s]] != of_x) set_exception(p, layout, run, s, of_x);
+        if (run.exceptions[layout.place[s + 1]] != of_y) set_exception(p, layout, run, s + 1, of_y);
         return of_x == at_x;
     });
 }
@@ -194,6 +204,16 @@ Violation relabel_all_different(const Problem& p, const Family& f, const Layout&
 }
 
 }  // namespace
+
+void clear(const Problem& p, const Layout& layout, const Labels& run) {
+    for (const Family& f : p.families) {
+        if (!f.exceptional()) continue;
+        for (int32_t s = p.scope_start[f.first_constraint]; s < p.scope_start[f.last_constraint]; ++s)
+            set_exception(p, layout, run, s, -1);
+        if (f.kind == Kind::clause)
+            for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) run.critical[c] = kNone;
+    }
+}
 
 Violation relabel(const Problem& p, const Layout& layout, const Chunk& chunk, const Labels& run) {
     const Family& f = p.families[chunk.family];

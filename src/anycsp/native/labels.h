@@ -21,12 +21,18 @@ struct Violation {
     }
 };
 
-// One run's labels for `positions`. `exceptions` holds rows as Topology describes them.
+// One run's labels for `positions`. Exceptions are kept twice, for the constraints and for the values to read
+// (kernels.h, Run), and written only where they change, which soon is at few slots in a step.
 struct Labels {
     const int32_t* positions;  // [variables]
-    int32_t* exceptions;       // [slots]
+    int32_t* rows;             // [slots]
+    int32_t* exceptions;       // by layout.place
+    int32_t* critical;         // [constraints] of a clause: which of its slots are exceptions
     uint8_t* labels;           // [layout.labels]
 };
+
+// The labels of an assignment where nothing is an exception, consistent for relabel to start from.
+void clear(const Problem& problem, const Layout& layout, const Labels& run);
 
 // Relabels the constraints of a chunk and sums what they violate: a constraint holds iff the label of its first
 // variable's current value says so. Labels of external families are there already.

@@ -10,9 +10,14 @@ namespace {
 
 constexpr int32_t kChunk = 4096;  // constraints relabelled at a time
 
+// Messages of constraints are gathered at random, so those kept at once should fit the second-level cache. But every
+// tile also reads and writes what each variable has received so far; with several slots a variable and tile that is
+// the smaller part.
+constexpr int64_t kCacheBytes = 1 << 19, kSlotsOfVariable = 4;
+
 // Rows of a block: enough to reuse the weights fetched into the first-level cache, few enough that a block's
 // activations (about ten rows of d floats each) stay in the second.
-int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 48 : 96; }
+int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 144; }
 
 // Products of d×d per step, in units of d² multiply-adds. The linear form trades M_C's three products per
 // constraint for half a product (a triangular one), against two more per value and two per variable.
@@ -54,7 +59,8 @@ std::vector<double> scores(const Problem& p) {
 
 }  // namespace
 
-Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool weighted, const char* wanted)
+Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool weighted, const char* wanted,
+               int64_t tile_bytes)
     : form(choose_form(p, aggregation, wanted)), score(scores(p)), relative_weight(relative_weights(p)) {
     constraint_edges.resize(p.constraints);
     for (int32_t c = 0; c < p.constraints; ++c)
@@ -83,24 +89,33 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
         }
     }
 
-    exceptional_start.assign(1, 0);
-    labelled_start.assign(1, 0);
-    for (int32_t x = 0; x < p.variables; ++x) {
-        for (int32_t i = p.variable_slot_start[x]; i < p.variable_slot_start[x + 1]; ++i) {
-            int32_t slot = p.variable_slot[i], constraint = p.slot_constraint[slot];
-            if (p.families[p.family_of[constraint]].exceptional()) {
-                exceptional_slot.push_back(slot);
-                exceptional_constraint.push_back(constraint);
-            } else {
-                labelled_label.push_back(label_start[slot]);
-                labelled_constraint.push_back(constraint);
-            }
-        }
-        largest_degree = std::max(largest_degree, int32_t(exceptional_slot.size()) - exceptional_start.back());
-        exceptional_start.push_back(static_cast<int32_t>(exceptional_slot.size()));
-        labelled_start.push_back(static_cast<int32_t>(labelled_constraint.size()));
-    }
+    degree.resize(p.variables);
+    for (int32_t x = 0; x < p.variables; ++x)
+        degree[x] = static_cast<float>(p.variable_slot_start[x + 1] - p.variable_slot_start[x]);
+    cut_blocks(p, hidden, tile_bytes);
+    sort_slots(p);
 
+    topology.variables = p.variables;
+    topology.values = p.values();
+    topology.constraints = p.constraints;
+    topology.value_start = p.value_start.data();
+    topology.scope_start = p.scope_start.data();
+    topology.scope = p.scope.data();
+    topology.constraint_edges = constraint_edges.data();
+    topology.constraint_weight = relative_weight.data();
+    topology.weight_features = weight_features.empty() ? nullptr : weight_features.data();
+    topology.label_start = label_start.data();
+    topology.degree = degree.data();
+    topology.tiles = tiles.data();
+    topology.tile_count = static_cast<int32_t>(tiles.size());
+    topology.exceptional_constraint = exceptional_constraint.data();
+    topology.labelled_constraint = labelled_constraint.data();
+    topology.labelled_label = labelled_label.data();
+    topology.any_exceptional = any_exceptional;
+    topology.any_labelled = any_labelled;
+}
+
+void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
     // Blocks of variables hold whole domains; a domain larger than a block is a block of its own.
     const int32_t rows = block_rows(hidden);
     largest_block = rows;
@@ -125,23 +140,68 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
         }
     }
 
-    topology.variables = p.variables;
-    topology.values = p.values();
-    topology.value_start = p.value_start.data();
-    topology.scope_start = p.scope_start.data();
-    topology.scope = p.scope.data();
-    topology.constraint_edges = constraint_edges.data();
-    topology.constraint_weight = relative_weight.data();
-    topology.weight_features = weight_features.empty() ? nullptr : weight_features.data();
-    topology.label_start = label_start.data();
-    topology.exceptional_start = exceptional_start.data();
-    topology.exceptional_slot = exceptional_slot.data();
-    topology.exceptional_constraint = exceptional_constraint.data();
-    topology.labelled_start = labelled_start.data();
-    topology.labelled_constraint = labelled_constraint.data();
-    topology.labelled_label = labelled_label.data();
-    topology.any_exceptional = any_exceptional;
-    topology.any_labelled = any_labelled;
+    const int64_t row_bytes = int64_t(hidden) * sizeof(float) * (form == Form::linear ? 1 : 2);
+    int64_t size = (tile_bytes ? tile_bytes : kCacheBytes) / row_bytes;
+    if (!tile_bytes && p.slots() > 0)
+        size = std::max(size, kSlotsOfVariable * p.variables * p.constraints / p.slots());
+    tile_block.assign(1, 0);
+    for (int32_t block = 0, blocks = static_cast<int32_t>(constraint_blocks.size()); block < blocks;) {
+        const int32_t first = constraint_blocks[block].first;
+        int32_t last = block + 1;
+        while (last < blocks && constraint_blocks[last].last - first <= size) ++last;
+        tiles.push_back({first, constraint_blocks[last - 1].last, nullptr, nullptr});
+        tile_block.push_back(last);
+        largest_tile = std::max(largest_tile, tiles.back().last - first);
+        block = last;
+    }
+    if (tiles.empty()) {
+        tiles.push_back({0, 0, nullptr, nullptr});
+        tile_block.push_back(0);
+    }
+}
+
+// Slots by tile, then variable, then slot.
+void Layout::sort_slots(const Problem& p) {
+    const size_t stride = size_t(p.variables) + 1;
+    exceptional_start.assign(tiles.size() * stride, 0);
+    labelled_start.assign(tiles.size() * stride, 0);
+    auto for_slots = [&](auto&& body) {
+        for (size_t tile = 0; tile < tiles.size(); ++tile)
+            for (int32_t c = tiles[tile].first; c < tiles[tile].last; ++c) {
+                const bool exceptional = p.families[p.family_of[c]].exceptional();
+                for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) body(tile, c, s, exceptional);
+            }
+    };
+    for_slots([&](size_t tile, int32_t, int32_t s, bool exceptional) {
+        ++(exceptional ? exceptional_start : labelled_start)[tile * stride + p.scope[s]];
+    });
+    // Counts to ends; filling from the last slot down then leaves the starts.
+    int32_t exceptional_end = 0, labelled_end = 0;
+    for (size_t i = 0; i < exceptional_start.size(); ++i) {
+        exceptional_start[i] = exceptional_end += exceptional_start[i];
+        labelled_start[i] = labelled_end += labelled_start[i];
+    }
+    exceptional_constraint.resize(exceptional_end);
+    labelled_constraint.resize(labelled_end);
+    labelled_label.resize(labelled_end);
+    place.resize(exceptional_end ? p.slots() : 0);
+    for (size_t tile = tiles.size(); tile-- > 0;)
+        for (int32_t s = p.scope_start[tiles[tile].last]; s-- > p.scope_start[tiles[tile].first];) {
+            const int32_t c = p.slot_constraint[s];
+            const size_t at = tile * stride + p.scope[s];
+            if (p.families[p.family_of[c]].exceptional()) {
+                place[s] = --exceptional_start[at];
+                exceptional_constraint[place[s]] = c - tiles[tile].first;
+            } else {
+                const int32_t i = --labelled_start[at];
+                labelled_constraint[i] = c - tiles[tile].first;
+                labelled_label[i] = label_start[s];
+            }
+        }
+    for (size_t tile = 0; tile < tiles.size(); ++tile) {
+        tiles[tile].exceptional_start = exceptional_start.data() + tile * stride;
+        tiles[tile].labelled_start = labelled_start.data() + tile * stride;
+    }
 }
 
 }  // namespace anycsp

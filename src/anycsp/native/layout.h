@@ -19,20 +19,30 @@ struct Chunk {
 struct Layout {
     Form form = Form::direct;
     std::vector<double> score;  // [constraints] what a violated one adds to the score
-    std::vector<float> constraint_edges, relative_weight, weight_features;
+    std::vector<float> constraint_edges, relative_weight, weight_features, degree;
     std::vector<int64_t> label_start;
     int64_t labels = 0;
-    std::vector<int32_t> exceptional_start, exceptional_slot, exceptional_constraint;
+    std::vector<int32_t> exceptional_start, exceptional_constraint;  // starts: [tiles][variables + 1]
+    std::vector<int32_t> place;                                      // [slots] index among exceptional_constraint
     std::vector<int32_t> labelled_start, labelled_constraint;
     std::vector<int64_t> labelled_label;
     std::vector<Block> variable_blocks, constraint_blocks;
+    std::vector<Tile> tiles;
+    std::vector<int32_t> tile_block;  // [tiles + 1] first constraint block of each tile
     std::vector<Chunk> chunks;
-    int32_t largest_block = 0, largest_degree = 0;  // rows of a block; exceptional slots of a variable
+    int32_t largest_block = 0;  // rows of a block
+    int32_t largest_tile = 0;   // constraints
     Topology topology;                              // views of the above and of the problem
 
-    Layout(const Problem& problem, Aggregation aggregation, int32_t hidden, bool weighted, const char* form);
+    // tile_bytes: messages kept at once; 0 for the default.
+    Layout(const Problem& problem, Aggregation aggregation, int32_t hidden, bool weighted, const char* form,
+           int64_t tile_bytes);
     Layout(const Layout&) = delete;
     Layout& operator=(const Layout&) = delete;
+
+private:
+    void cut_blocks(const Problem& problem, int32_t hidden, int64_t tile_bytes);
+    void sort_slots(const Problem& problem);
 };
 
 }  // namespace anycsp

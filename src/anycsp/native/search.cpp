@@ -20,6 +20,15 @@ bool share_runs(int32_t runs, int32_t threads) {
     return threads > 1 && runs >= threads && (runs % threads == 0 || runs >= 4 * threads);
 }
 
+bool has_clauses(const Problem& p) {
+    return std::any_of(p.families.begin(), p.families.end(), [](const Family& f) { return f.kind == Kind::clause; });
+}
+
+template <class T>
+T* part(Buffer<T>& buffer, int32_t run, size_t size) {
+    return buffer.data() ? buffer.data() + run * size : nullptr;
+}
+
 }  // namespace
 
 Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout_,
@@ -41,7 +50,9 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     logits = Buffer<float>(runs * values);
     positions = Buffer<int32_t>(runs * variables);
     best_positions = Buffer<int32_t>(runs * variables);
-    exceptions = Buffer<int32_t>(t.any_exceptional ? runs * p.slots() : 0);
+    rows = Buffer<int32_t>(runs * layout->place.size());
+    exceptions = Buffer<int32_t>(runs * layout->exceptional_constraint.size());
+    critical = Buffer<int32_t>(has_clauses(p) ? runs * p.constraints : 0);
     labels = Buffer<uint8_t>(runs * layout->labels);
     current.resize(runs * p.instances);
     best_score.resize(runs * p.instances);
@@ -52,14 +63,19 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
         w.x = Buffer<float>(values * width);
         w.rows = Buffer<float>(linear || t.any_exceptional ? (variables + values) * width : 0);
         w.messages = Buffer<float>(t.any_labelled ? values * width * (linear ? 1 : 2) : 0);
-        w.constraints = Buffer<float>(size_t(p.constraints) * width * (linear ? 1 : 2));
-        w.view = {w.x.data(), w.rows.data(), w.messages.data(), w.constraints.data()};
+        w.constraints = Buffer<float>(size_t(layout->largest_tile) * width * (linear ? 1 : 2));
+        if (t.tile_count != 1) {
+            w.own = Buffer<float>(values * width);
+            w.whole = Buffer<float>(variables * width * (linear ? 1 : 3));
+            w.count = Buffer<float>(linear ? values : 0);
+        }
+        w.view = {w.x.data(), w.rows.data(), w.messages.data(), w.constraints.data(),
+                  {w.own.data(), w.whole.data(), w.count.data()}};
     }
 
-    const size_t rows = layout->largest_block, padded = (rows + 63) / 64 * 64;
-    const size_t per_thread = rows * width * (4 * 2 + 2 + 3) + 2 * padded, degree = layout->largest_degree;
+    const size_t block = layout->largest_block, padded = (block + 63) / 64 * 64;
+    const size_t per_thread = block * width * (4 * 2 + 2 + 1 + 3) + 2 * padded;
     scratch_memory_ = Buffer<float>(per_thread * options.threads);
-    scratch_exceptions_ = Buffer<int32_t>(degree * options.threads);
     scratch_.resize(options.threads);
     for (int i = 0; i < options.threads; ++i) {
         float* memory = scratch_memory_.data() + i * per_thread;
@@ -69,12 +85,10 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
             return taken;
         };
         Scratch& s = scratch_[i];
-        for (float** buffer : {&s.a, &s.b, &s.zh, &s.gates}) *buffer = take(rows * 2 * width);
-        for (float** buffer : {&s.pool, &s.pool2}) *buffer = take(rows * width);
-        s.best = take(rows * 3 * width);
+        for (float** buffer : {&s.a, &s.b, &s.zh, &s.gates}) *buffer = take(block * 2 * width);
+        for (float** buffer : {&s.pool, &s.pool2}) *buffer = take(block * width);
+        s.collected = {take(block * width), take(block * 3 * width), take(padded)};
         s.scalar = take(padded);
-        s.scalar2 = take(padded);
-        s.exception = scratch_exceptions_.data() + i * degree;
     }
 
     instance_start_.assign(p.instances + 1, p.variables);
@@ -88,10 +102,11 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
 }
 
 size_t Search::bytes() const {
-    size_t total = state.bytes() + logits.bytes() + positions.bytes() + best_positions.bytes() + exceptions.bytes() +
-                   labels.bytes() + scratch_memory_.bytes();
+    size_t total = state.bytes() + logits.bytes() + positions.bytes() + best_positions.bytes() + rows.bytes() +
+                   exceptions.bytes() + critical.bytes() + labels.bytes() + scratch_memory_.bytes();
     for (const Workspace& w : workspaces_)
-        total += w.x.bytes() + w.rows.bytes() + w.messages.bytes() + w.constraints.bytes();
+        for (const Buffer<float>* b : {&w.x, &w.rows, &w.messages, &w.constraints, &w.own, &w.whole, &w.count})
+            total += b->bytes();
     return total;
 }
 
@@ -109,8 +124,9 @@ Run Search::run_view(int32_t run, uint64_t key) {
     Run view;
     view.state = state.data() + run * values * network->view().width;
     view.positions = positions.data() + run * variables;
-    view.exceptions = exceptions.data() ? exceptions.data() + run * size_t(problem->slots()) : nullptr;
-    view.labels = labels.data() ? labels.data() + run * size_t(layout->labels) : nullptr;
+    view.rows = part(rows, run, layout->place.size());
+    view.exceptions = part(exceptions, run, layout->exceptional_constraint.size());
+    view.labels = part(labels, run, layout->labels);
     view.logits = logits.data() + run * values;
     view.key = key;
     view.temperature = options.temperature;
@@ -118,12 +134,18 @@ Run Search::run_view(int32_t run, uint64_t key) {
     return view;
 }
 
+Labels Search::labels_view(int32_t run) {
+    return {positions.data() + run * size_t(problem->variables),
+            part(rows, run, layout->place.size()),
+            part(exceptions, run, layout->exceptional_constraint.size()),
+            part(critical, run, problem->constraints),
+            part(labels, run, layout->labels)};
+}
+
 template <class Each>
 void Search::relabel_run(int32_t run, Each&& each) {
     const auto& chunks = layout->chunks;
-    Labels view{positions.data() + run * size_t(problem->variables),
-                exceptions.data() ? exceptions.data() + run * size_t(problem->slots()) : nullptr,
-                labels.data() ? labels.data() + run * size_t(layout->labels) : nullptr};
+    const Labels view = labels_view(run);
     each(static_cast<int64_t>(chunks.size()), [&](int64_t i, int thread) {
         Scratch& s = scratch_[thread];
         const double begin = s.now ? s.now() : 0;
@@ -148,8 +170,17 @@ void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
     const auto &variables = layout->variable_blocks, &constraints = layout->constraint_blocks;
     each(int64_t(variables.size()),
          [&](int64_t i, int thread) { k.encode(n, t, view, work, scratch_[thread], variables[i]); });
-    each(int64_t(constraints.size()),
-         [&](int64_t i, int thread) { k.constrain(n, t, view, work, scratch_[thread], constraints[i]); });
+    for (size_t i = 0; i < layout->tiles.size(); ++i) {
+        const Tile& tile = layout->tiles[i];
+        const int32_t first = layout->tile_block[i];
+        each(int64_t(layout->tile_block[i + 1] - first), [&](int64_t b, int thread) {
+            k.constrain(n, t, view, work, scratch_[thread], tile, constraints[first + b]);
+        });
+        if (layout->tiles.size() == 1) break;  // update receives block by block
+        each(int64_t(variables.size()), [&](int64_t b, int thread) {
+            k.collect(n, t, view, work, scratch_[thread], tile, variables[b]);
+        });
+    }
     each(int64_t(variables.size()),
          [&](int64_t i, int thread) { k.update(n, t, view, work, scratch_[thread], variables[i]); });
     if (options.local) sample_local(run);
@@ -226,6 +257,7 @@ void Search::start(const int32_t* given) {
         float* h = state.data() + run * size_t(p.values()) * width;
         for (int32_t v = 0; v < p.values(); ++v)
             std::copy_n(network->view().initial_state, width, h + size_t(v) * width);
+        clear(p, *layout, labels_view(run));
     }
     step = 0;
     improvements.clear();

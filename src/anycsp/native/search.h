@@ -57,7 +57,7 @@ public:
 
     // run-major
     Buffer<float> state, logits;
-    Buffer<int32_t> positions, best_positions, exceptions;
+    Buffer<int32_t> positions, best_positions, rows, exceptions, critical;
     Buffer<uint8_t> labels;
     std::vector<Violation> current;  // [runs][instances]
     std::vector<double> best_score;  // [runs][instances]
@@ -69,11 +69,12 @@ public:
 
 private:
     struct Workspace {
-        Buffer<float> x, rows, messages, constraints;
+        Buffer<float> x, rows, messages, constraints, own, whole, count;
         Work view;
     };
 
     Run run_view(int32_t run, uint64_t key);
+    Labels labels_view(int32_t run);
     template <class Each>
     void step_run(int32_t run, Workspace& workspace, Each&& each);
     template <class Each>
@@ -87,7 +88,6 @@ private:
     bool over_runs_;  // threads take whole runs, or blocks of one run after another
     std::vector<Workspace> workspaces_;
     Buffer<float> scratch_memory_;
-    Buffer<int32_t> scratch_exceptions_;
     std::vector<Scratch> scratch_;
     std::vector<Violation> partial_;  // [runs][chunks]
     std::vector<double> constant_;    // [instances][4] violated, weight, hard, score of constraints with empty scope

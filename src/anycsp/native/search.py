@@ -55,15 +55,16 @@ class NativeSearch:
         temperature: float = 1.0,
         threads: int = 1,
         form: str = "auto",
+        tile_bytes: int = 0,
     ) -> None:
         """`runs` may be a range, to compute a part of the runs of a larger search. `form` forces the direct or the
-        linear computation of SUM and MEAN, which differ only in speed."""
+        linear computation of SUM and MEAN, `tile_bytes` the size of constraint tiles; both change only the speed."""
         config = policy.config
         indices = range(runs) if isinstance(runs, int) else runs
         module = native.module()
         problem = native.native_problem(graph)
-        layout = module.Layout(problem, config.aggregation, config.hidden, config.weighted, form)
-        self.form = "linear" if layout.linear else "direct"
+        layout = module.Layout(problem, config.aggregation, config.hidden, config.weighted, form, tile_bytes)
+        self.form, self.tiles = "linear" if layout.linear else "direct", int(layout.tiles)
         options = {
             "first_run": indices.start,
             "runs": len(indices),

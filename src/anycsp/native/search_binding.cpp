@@ -61,7 +61,7 @@ nb::object labels_of(const Search& s) {
             const bool exceptional = p.families[p.family_of[p.slot_constraint[slot]]].exceptional();
             for (int32_t v = 0; v < p.domain_size(x); ++v)
                 to[v] = exceptional
-                            ? s.exceptions[size_t(run) * p.slots() + slot] != p.variables + p.value_start[x] + v
+                            ? s.rows[size_t(run) * p.slots() + slot] != p.variables + p.value_start[x] + v
                             : s.labels[size_t(run) * s.layout->labels + s.layout->label_start[slot] + v];
         }
     return copied(result.data(), {size_t(s.options.runs), size_t(p.edges())});
@@ -165,10 +165,12 @@ void bind_search(nb::module_& m) {
     nb::class_<Layout>(m, "Layout")
         .def("__init__",
              [](Layout* self, const std::shared_ptr<Problem>& problem, const std::string& aggregation, int32_t hidden,
-                bool weighted, const std::string& form) {
-                 new (self) Layout(*problem, aggregation_of(aggregation), hidden, weighted, form.c_str());
+                bool weighted, const std::string& form, int64_t tile_bytes) {
+                 if (tile_bytes < 0) throw std::invalid_argument("negative tile_bytes");
+                 new (self) Layout(*problem, aggregation_of(aggregation), hidden, weighted, form.c_str(), tile_bytes);
              },
              nb::keep_alive<1, 2>())
+        .def_prop_ro("tiles", [](const Layout& l) { return l.tiles.size(); })
         .def_prop_ro("linear", [](const Layout& l) { return l.form == Form::linear; });
     nb::class_<Search>(m, "Search")
         .def("start",

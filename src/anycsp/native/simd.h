@@ -32,6 +32,10 @@ typedef int32_t IntVec __attribute__((vector_size(kLanes * 4), aligned(4), may_a
 
 inline Vec load(const float* p) { return *reinterpret_cast<const Vec*>(p); }
 inline void store(float* p, Vec v) { *reinterpret_cast<Vec*>(p) = v; }
+inline IntVec load_int(const float* p) { return *reinterpret_cast<const IntVec*>(p); }
+inline void store_int(float* p, IntVec v) { *reinterpret_cast<IntVec*>(p) = v; }
+inline Vec as_float(IntVec v) { return reinterpret_cast<Vec&>(v); }
+inline IntVec as_int(Vec v) { return reinterpret_cast<IntVec&>(v); }
 inline Vec splat(float x) { return Vec{} + x; }
 inline IntVec splat(int32_t x) { return IntVec{} + x; }
 #if defined(__AVX512F__)  // gcc does not turn the ternary into the one instruction at this width
@@ -43,13 +47,23 @@ inline Vec min(Vec a, Vec b) { return a < b ? a : b; }
 #endif
 inline Vec positive(Vec a) { return max(a, Vec{}); }
 
-inline float horizontal_sum(Vec v) {
-    float lane[kLanes];
-    store(lane, v);
-    for (int width = kLanes / 2; width >= 1; width /= 2)
-        for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
-    return lane[0];
-}
+// Adds the halves of a vector until one number is left; a fixed order, so sums do not depend on alignment.
+template <int LANES>
+struct Halves {
+    typedef float Whole __attribute__((vector_size(LANES * 4)));
+    typedef float Half __attribute__((vector_size(LANES * 2)));
+    static float sum(Whole v) {
+        Half half[2];
+        __builtin_memcpy(half, &v, sizeof v);
+        return Halves<LANES / 2>::sum(half[0] + half[1]);
+    }
+};
+template <>
+struct Halves<2> {
+    typedef float Whole __attribute__((vector_size(8)));
+    static float sum(Whole v) { return v[0] + v[1]; }
+};
+inline float horizontal_sum(Vec v) { return Halves<kLanes>::sum(v); }
 
 // e^x to 2 ulp for |x| ≤ 87, saturating beyond: x = n·ln 2 + r, e^r by its minimax polynomial, 2^n by exponent bits.
 inline Vec exp(Vec x) {
@@ -65,8 +79,7 @@ inline Vec exp(Vec x) {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.f;
-    IntVec power = (reinterpret_cast<IntVec&>(shifted) << 23) + (127 << 23);
-    return p * reinterpret_cast<Vec&>(power);
+    return p * as_float((as_int(shifted) << 23) + (127 << 23));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> dict[str, npt.NDArray[n
         out["constraint1_bias"] = w["constraint_message.0.bias"]
         out["spread"] = np.linalg.qr(second, mode="r")
         out["value1"] = np.concatenate([value1, value1 @ (label0 - label1)], axis=1)
-        out["total"], out["total.bias"] = value1 @ label1, out.pop("value1.bias")
+        out["total"] = value1 @ label1
         out["label1"], out["exception"] = value1 @ shift[d:], value1 @ (shift[:d] - shift[d:])
         out["constraint_weight"] = (out["constraint1"] @ by_weight).T.reshape(-1)
     else:

@@ -101,8 +101,8 @@ class TrainingConfig:
     """Steps at which it is measured; the deepest chooses the best model."""
     validation_runs: int = 1
     """Independent searches of each instance, each counted."""
-    temperature: float = 1.0
-    """Softmax temperature of validation searches."""
+    temperatures: Sequence[float] = (1.0,)
+    """Softmax temperatures tried in validation; the best one is stored with the model."""
     validate_minutes: float = 30.0
     """Minutes of training between validations; 0 validates by updates only."""
     validate_updates: int = 0
@@ -125,7 +125,8 @@ class TrainingConfig:
             "normalise": self.normalise in ("none", "rms", "depth"),
             "local_expectation": not (self.local_expectation and self.reward == "reach"),
             "weight_average": 0 <= self.weight_average < 1,
-            "validation_depths": list(self.validation_depths) == sorted(set(self.validation_depths)),
+            "validation_depths": list(self.validation_depths) == sorted({0, *self.validation_depths})[1:],
+            "temperatures": len(self.temperatures) > 0 and min(self.temperatures) > 0,
         }
         for name, valid in checks.items():
             if not valid:
@@ -159,8 +160,9 @@ class TrainingConfig:
         try:
             if "policy" in values:
                 values["policy"] = PolicyConfig(**values["policy"])
-            if "validation_depths" in values:
-                values["validation_depths"] = tuple(values["validation_depths"])
+            for name, kind in (("validation_depths", int), ("temperatures", float)):
+                if name in values:
+                    values[name] = tuple(kind(value) for value in values[name])
             for f in fields(TrainingConfig):
                 if f.name in values and f.type == "float":
                     values[f.name] = float(values[f.name])
@@ -187,7 +189,9 @@ class TrainingConfig:
         return TrainingConfig.from_table(table)
 
     def to_table(self) -> dict[str, Any]:
-        return asdict(replace(self, validation_depths=list(self.validation_depths)))
+        return asdict(
+            replace(self, validation_depths=list(self.validation_depths), temperatures=list(self.temperatures))
+        )
 
     def to_toml(self) -> str:
         table = self.to_table()

@@ -206,16 +206,21 @@ class Trainer:
         with self._timed("validation"):
             if self._validation is None:
                 self._validation = ValidationSet(config.validation_distribution(), config.validation_instances)
-            costs = self._validation.measure(
-                self.averaged, config.validation_depths, config.temperature, config.validation_runs
-            )
+            measured = {
+                temperature: self._validation.measure(
+                    self.averaged, config.validation_depths, temperature, config.validation_runs
+                )
+                for temperature in config.temperatures
+            }
+        deepest = config.validation_depths[-1]
+        temperature, costs = min(measured.items(), key=lambda item: item[1][deepest])
         counters.validated_at = counters.seconds
         counters.since_best += 1
-        deepest = costs[config.validation_depths[-1]]
-        if deepest < counters.best:
-            counters.best, counters.best_update, counters.since_best = deepest, counters.update, 0
-            self.export("best", costs)
-        log.row("validation", {**self._position(), **{f"depth_{d}": c for d, c in costs.items()}})
+        if costs[deepest] < counters.best:
+            counters.best, counters.best_update, counters.since_best = costs[deepest], counters.update, 0
+            self.export("best", costs, temperature)
+        by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
+        log.row("validation", {**self._position(), **by_depth, "temperature": temperature})
         shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
         log.say(f"{counters.seconds / 60:6.1f} min  update {counters.update}  unsatisfied: {shown}")
 
@@ -223,7 +228,7 @@ class Trainer:
     def _out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.counters.since_best
 
-    def export(self, name: str, validation: dict[int, float]) -> None:
+    def export(self, name: str, validation: dict[int, float], temperature: float) -> None:
         """Save the averaged weights as a model `anycsp solve` can use."""
         facts: dict[str, Any] = {
             "config": self.config.to_table(),
@@ -231,7 +236,7 @@ class Trainer:
             "minutes": round(self.counters.seconds / 60, 2),
             "validation": {str(depth): cost for depth, cost in validation.items()},
         }
-        save_model(Model(name, self.averaged, self.config.temperature, training=facts), self.folder / name)
+        save_model(Model(name, self.averaged, temperature, training=facts), self.folder / name)
 
     # ── interruption ─────────────────────────────────────────────────────────────────────────────
 

@@ -57,6 +57,8 @@ LOCAL_SEARCHES = (
     LocalEngine("walksat", "walksat", {"noise": 0.5}),  # SKC's default
     LocalEngine("probsat", "probsat", {}),  # the published constants by clause length
     LocalEngine("maxwalksat", "walksat", {"noise": 1e-3}),  # what the paper tuned it to
-    LocalEngine("ccls", "ccls", {"walk": 0.2}),  # this and the next tuned on a formula of another seed
+    LocalEngine(
+        "ccls", "ccls", {"walk": 0.2}
+    ),  # this and the next: best of 4 and of 12 settings, one short run each on a formula outside the test set
     LocalEngine("satlike", "weighting", {"bumps": 1}),
 )

@@ -1,7 +1,8 @@
 """Expressiveness: 4-regular toroidal graphs, where every vertex looks like every other.
 
 A deterministic message-passing network gives all vertices the same value; sampling breaks the symmetry. G48 is
-a file; G49 and G50 are tori too, generated here in the same sizes (25 is odd, so G50's best cut leaves 120 edges).
+a file, a torus of 50 × 60. G49 and G50 are used where their files are; beside them, two tori of as many vertices are
+generated, one with an odd side (25 × 120: each of its 120 cycles of length 25 must leave an edge uncut).
 """
 
 from __future__ import annotations

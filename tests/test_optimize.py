@@ -1,0 +1,89 @@
+"""Optimisation: bounds tighten from the best assignment, and an answer never violates what must hold."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anycsp import Problem, native
+from anycsp.search import solve
+from anycsp.search.driver import Progress
+from anycsp.search.optimize import optimize
+
+pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
+
+
+WEIGHTS, PROFITS, CAPACITY = (3, 5, 7, 4, 6, 2, 8, 5), (4, 7, 9, 5, 8, 2, 11, 6), 20
+
+
+def knapsack() -> Problem:
+    problem = Problem()
+    xs = problem.add_variables(8, (0, 1))
+    problem.add_linear(xs, WEIGHTS, "<=", CAPACITY, hard=True)
+    problem.maximize(sum(x * p for x, p in zip(xs, PROFITS, strict=True)))
+    return problem
+
+
+def run(problem: Problem, **options: Any) -> Any:
+    return optimize(problem, solve, **{"time_limit": 1.5, "steps": None, "search": "local", "threads": 1, **options})
+
+
+def test_a_small_knapsack_comes_near_its_optimum() -> None:
+    choices = np.array(list(itertools.product((0, 1), repeat=8)))
+    optimum = (choices @ PROFITS)[choices @ WEIGHTS <= CAPACITY].max()
+    result = run(knapsack())
+    assert result.violated == 0
+    assert result.objective["kind"] == "maximize"
+    assert 0.95 * optimum <= result.objective["value"] <= optimum
+
+
+def test_minimum_of_a_wide_objective_is_not_descended_one_by_one() -> None:
+    problem = Problem()
+    x, y = problem.add_variables(2, range(0, 60_000, 7))
+    problem.add(x + y >= 50_001, hard=True)
+    problem.minimize(2 * x + y)
+    heard: list[float] = []
+
+    def listen(progress: Progress) -> None:
+        if progress.improved and progress.objective is not None:
+            heard.append(progress.objective)
+
+    result = run(problem, time_limit=3.0, callback=listen)
+    assert heard == sorted(heard, reverse=True)
+    assert result.objective["value"] == heard[-1]
+    assert len(heard) < 200
+    assert result.objective["value"] < 60_000
+
+
+def test_infeasible_ends_with_the_least_violated() -> None:
+    problem = Problem()
+    x, y = problem.add_variables(2, range(3))
+    problem.add(x + y == 9, hard=True)
+    problem.add(x == 2, hard=True)
+    problem.minimize(x)
+    result = run(problem, time_limit=0.3)
+    assert result.status == "best-effort"
+    assert result.violated == 1
+
+
+def test_stopping_returns_the_best_so_far() -> None:
+    stop = threading.Event()
+
+    def enough(progress: Progress) -> bool:
+        return progress.objective is not None
+
+    result = run(knapsack(), callback=enough, stop=stop, time_limit=30.0)
+    assert result.status == "interrupted"
+    assert result.violated == 0
+    assert result.seconds < 10
+
+
+def test_the_problem_is_left_as_it_was() -> None:
+    problem = knapsack()
+    run(problem, time_limit=0.2)
+    assert problem.num_constraints == 1
+    assert problem.objective is not None
