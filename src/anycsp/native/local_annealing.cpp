@@ -4,8 +4,8 @@
 //
 // The temperature range is measured, not guessed. A quick first cooling, from twice the mean |difference| of a move,
 // watches how often a proposal is accepted although it is uphill: `hot` is where that falls to 7% (above it the order
-// found is lost again), `cold` where it falls to one in a thousand. The two rates are the same for all kinds of
-// problems, whatever the weights; docs/local-search.md has the measurements.
+// found is lost again), `cold` where it falls to one in a thousand, both divided by the number of other values a
+// variable has. These rates suit all kinds of problems, whatever the weights; docs/local-search.md has measurements.
 #include <algorithm>
 #include <cmath>
 
@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kHotRate = 0.07, kColdRate = 0.001;
 constexpr double kProbeStart = 2.0, kProbeCooling = 0.94;
-constexpr int64_t kProbeProposals = 2000;  // at least, at every temperature
-constexpr int kProbeSteps = 400;           // at most
+constexpr double kProbeProposals = 2000;  // for each other value of a variable, at every temperature
+constexpr int kProbeSteps = 400;          // at most
 constexpr double kQuench = 0.01;    // the share of a cycle that ends it without uphill moves
 constexpr double kShortest = 16.0;  // sweeps; a shorter cycle finds nothing
 
@@ -32,7 +32,9 @@ class Annealing : public Strategy {
           hot_rate_(parameters.get("hot_rate", kHotRate, 0.0, 1.0)),
           cold_rate_(parameters.get("cold_rate", kColdRate, 0.0, 1.0)),
           first_sweeps_(parameters.get("sweeps", 256.0, 1.0, 1e15)),
-          growth_(parameters.get("growth", 2.0, 1.0, 1e6)) {}
+          growth_(parameters.get("growth", 2.0, 1.0, 1e6)),
+          alternatives_(double(model_.problem->values() - model_.problem->variables) /
+                        std::max<double>(1.0, model_.movable.size())) {}
 
     // A hard constraint weighs more than all soft ones on any of its variables, which is enough to be kept when cold;
     // its weight in the score would make soft constraints invisible while it thaws.
@@ -138,7 +140,7 @@ class Annealing : public Strategy {
     void end_sweep() {
         if (probing_) {
             proposals_ += model_.movable.size();
-            if (proposals_ >= kProbeProposals) end_probe_step();
+            if (proposals_ >= kProbeProposals * alternatives_) end_probe_step();
         } else if (++sweep_ < sweeps_) {
             cool();
         } else {
@@ -147,7 +149,7 @@ class Annealing : public Strategy {
     }
 
     void end_probe_step() {
-        const double rate = double(uphill_) / double(proposals_);
+        const double rate = double(uphill_) / double(proposals_) * alternatives_;
         proposals_ = uphill_ = 0;
         cold_ = temperature_;
         if (rate >= hot_rate_) hot_ = temperature_;
@@ -164,6 +166,7 @@ class Annealing : public Strategy {
     const Model& model_;
     const bool bare_;
     const double given_hot_, given_cold_, hot_rate_, cold_rate_, first_sweeps_, growth_;
+    const double alternatives_;  // mean number of other values of a variable
     double hot_ = 1.0, cold_ = 1.0, temperature_ = 1.0;
     double accept_[kTable];  // chance of accepting a small difference, times 2^64
     double sweeps_ = 0.0, sweep_ = 0.0;  // of the cycle
