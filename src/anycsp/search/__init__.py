@@ -22,6 +22,7 @@ from anycsp.search.local import LocalSearch
 from anycsp.search.neural import neural_engine
 from anycsp.search.optimize import optimize
 from anycsp.search.result import Result, TracePoint, objective_of
+from anycsp.temperature import Temperature, as_temperature
 
 __all__ = ["Callback", "Progress", "Result", "TracePoint", "solve"]
 
@@ -44,7 +45,7 @@ def solve(
     hint: Assignment | None = None,
     threads: int | None = None,
     device: str = "cpu",
-    temperature: float | None = None,
+    temperature: Temperature | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
@@ -63,8 +64,8 @@ def solve(
     for name, limit in (("time_limit", time_limit), ("steps", steps), ("runs", runs), ("threads", threads)):
         if limit is not None and (not limit >= 0 or (name in ("runs", "threads") and limit < 1)):
             raise AnyCSPError(f"{name} = {limit}: must be positive")
-    if temperature is not None and not temperature > 0:
-        raise AnyCSPError(f"temperature = {temperature}: must be positive")
+    if temperature is not None:
+        temperature = as_temperature(temperature)
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
     if time_limit is None and steps is None:
@@ -102,7 +103,8 @@ def solve(
     else:
         graph = graph.to(device)
         chosen.policy.to(device)
-        engine = neural_engine(graph, chosen, runs, seed, temperature or chosen.temperature, threads)
+        heat = temperature or chosen.temperature
+        engine = neural_engine(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
     engine.start(start if hint is None else _hinted(problem, hint, start))
     outcome = drive(engine, Limits(time_limit, steps, stop or threading.Event()), callback)
