@@ -18,7 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from anycsp import operations
 from anycsp.models import Model, save_model
+from anycsp.operations import Operations
 from anycsp.policy import PolicyNetwork
 from anycsp.sampling import sample_global
 from anycsp.temperature import Temperature, as_range
@@ -62,10 +64,11 @@ class Counters:
 class Trainer:
     """One run in one folder; `run` is the loop, `save` and `resume` make it survive interruption."""
 
-    def __init__(self, config: TrainingConfig, folder: Path) -> None:
+    def __init__(self, config: TrainingConfig, folder: Path, ops: Operations | None = None) -> None:
         if config.policy.sampling != "global":
             raise ConfigError("training draws every variable at once: policy.sampling must be 'global'")
         self.config, self.folder = config, folder
+        self.ops = ops or operations.fastest()
         torch.manual_seed(config.seed)
         self.policy = PolicyNetwork(config.policy)
         self.averaged = deepcopy(self.policy).requires_grad_(False)
@@ -132,6 +135,7 @@ class Trainer:
                 entropy=config.entropy_weight > 0,
                 move_reward=move_reward(config),
                 temperature=self.pool.temperature,
+                ops=self.ops,
             )
             loss = reinforce(config, batch, window, end.initial, depth, self.scale)
         with self._timed("backward"):
