@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anycsp import native
 from anycsp.graph import ConstraintValueGraph
-from anycsp.search.engine import Engine
+from anycsp.search.engine import NeuralEngine
 from anycsp.search.twin import TwinSearch
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def neural_engine(
     graph: ConstraintValueGraph, model: Model, runs: int, seed: int, temperature: float, threads: int
-) -> Engine:
+) -> NeuralEngine:
     """The native engine on the processor, where it was built; the PyTorch twin elsewhere."""
     if native.available() and graph.device.type == "cpu":
         from anycsp.native.search import NativeSearch
