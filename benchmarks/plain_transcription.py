@@ -89,14 +89,12 @@ def _edges_and_cells(problem: Problem) -> dict[str, np.ndarray]:
             assert isinstance(block, TableBlock)
             listed = [block.relations[r].tuples for r in block.relation]
             allowed = np.array([block.relations[r].allowed for r in block.relation], np.int64)
-            cell_slot = np.concatenate(
-                [np.tile(np.arange(t.shape[1]), len(t)) + s for t, s in zip(listed, block.scope_start, strict=False)]
-            )
-            cell_tuple = np.repeat(
-                np.arange(sum(map(len, listed))), [t.shape[1] for t in listed for _ in range(len(t))]
-            )
+            rows = np.array([len(t) for t in listed])
+            slots_of = [np.tile(np.arange(a), r) for a, r in zip(block.arity, rows, strict=True)]
+            cell_slot = np.concatenate(slots_of) + np.repeat(block.scope_start[:-1], rows * block.arity)
+            cell_tuple = np.repeat(np.arange(rows.sum()), np.repeat(block.arity, rows))
             position = np.concatenate([t.reshape(-1) for t in listed])
-            count = sum(map(len, listed))
+            count = int(rows.sum())
         out["edge_allowed"].append(np.repeat(allowed[slot_constraint], domain))
         out["cell_tuple"].append(cell_tuple + tuples)
         out["cell_value"].append(block.scope[cell_slot] * domain + position)
