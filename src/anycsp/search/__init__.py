@@ -51,7 +51,8 @@ def solve(
     """Search for an assignment that violates as little as possible, hard constraints first.
 
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
-    in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search.
+    in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
+    for neural search unless `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on

@@ -38,6 +38,8 @@ TURN = 0.01
 """Seconds of the free side's turn; the other's is one jump."""
 LONGEST_TURN = 0.5
 """Seconds beyond which a burst does not double."""
+LONGEST_BURST = 1024
+"""Beyond so many times the shortest it does not either."""
 
 
 class Side:
@@ -96,6 +98,7 @@ class HybridSearch:
         self._began = time.perf_counter()
         self._network.start(positions)
         first = self._current()
+        self._free_began = time.perf_counter() - self._began
         self._free.start(first[np.arange(self._threads) % len(first)])
         self._improvements: list[Improvement] = []
         self._best = math.inf
@@ -108,7 +111,7 @@ class HybridSearch:
         while self.steps - first < max_steps and self._best > 0:
             began, before = time.perf_counter(), self._best
             name = "jump" if self._jump_is_due() else "free"
-            self._jump() if name == "jump" else self._roam()
+            self._jump(until) if name == "jump" else self._roam(until)
             self._collect()
             elapsed = time.perf_counter() - began if self._timed else TURN
             gain = before - self._best if math.isfinite(before) else 0.0
@@ -127,15 +130,15 @@ class HybridSearch:
         share = 0.5 if total == 0 else min(max(jump.rate / total, LEAST_SHARE), 1 - LEAST_SHARE)
         return jump.spent <= share * (jump.spent + free.spent)
 
-    def _jump(self) -> None:
+    def _jump(self, until: float) -> None:
         """Policy step, burst, and the polished assignment back to the network."""
         self._network.advance(1, math.inf)
-        polished = self._polisher().burst(self._current(), self._burst)
+        polished = self._polisher().burst(self._current(), self._burst, max(0.0, until - time.perf_counter()))
         self._network.place(polished, "polish")
 
-    def _roam(self) -> None:
+    def _roam(self, until: float) -> None:
         if self._timed:
-            self._free.advance(1 << 62, TURN)
+            self._free.advance(1 << 62, min(TURN, max(0.0, until - time.perf_counter())))
         else:
             self._free.advance(64 * self._shortest, math.inf)
         leader = int(self._free.best_score()[:, 0].argmin())
@@ -154,7 +157,8 @@ class HybridSearch:
             self._burst, self._idle = max(self._burst // 2, self._shortest), 0
         else:
             self._idle += 1
-            if self._idle >= PATIENCE and elapsed < LONGEST_TURN:
+            longest = elapsed >= LONGEST_TURN or self._burst >= LONGEST_BURST * self._shortest
+            if self._idle >= PATIENCE and not longest:
                 self._burst, self._idle = self._burst * 2, 0
 
     def _polisher(self) -> LocalSearch:
@@ -170,13 +174,13 @@ class HybridSearch:
 
     def _collect(self) -> None:
         """Both sides' improvements as this engine's: seconds from its start, steps the network's."""
-        seconds = time.perf_counter() - self._began
         found = self._network.improvements()
-        found += [i._replace(run=len(self._runs) + i.run, step=self.steps) for i in self._free.improvements()]
+        for i in self._free.improvements():
+            found.append(i._replace(run=len(self._runs) + i.run, step=self.steps, seconds=self._free_began + i.seconds))
         for improvement in sorted(found, key=lambda i: -i.score):
             if improvement.score < self._best:
                 self._best = improvement.score
-                self._improvements.append(improvement._replace(seconds=min(seconds, improvement.seconds)))
+                self._improvements.append(improvement)
 
     def improvements(self) -> list[Improvement]:
         new, self._improvements = self._improvements, []

@@ -63,10 +63,12 @@ class LocalSearch:
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32), *self._end)
 
-    def burst(self, positions: npt.NDArray[np.integer[Any]], moves: int) -> npt.NDArray[np.int32]:
+    def burst(
+        self, positions: npt.NDArray[np.integer[Any]], moves: int, seconds: float = math.inf
+    ) -> npt.NDArray[np.int32]:
         """The best assignments found in so many moves from the given ones."""
         self._search.start(np.ascontiguousarray(positions, dtype=np.int32), moves, math.inf)
-        self._search.advance(moves, math.inf)
+        self._search.advance(moves, seconds)
         return self.best_positions()
 
     @property
