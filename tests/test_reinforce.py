@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -240,3 +241,22 @@ def test_best_so_far_survives_the_end_of_a_window(policy: PolicyNetwork) -> None
     lowest = torch.minimum(torch.stack(window.cost).amin(dim=0), torch.tensor(3.0))
     torch.testing.assert_close(end.best, lowest, check_dtype=False)
     assert not end.state.requires_grad
+
+
+def test_a_temperature_divides_the_logits(policy: PolicyNetwork) -> None:
+    """The same window as of a policy whose logits are that much smaller."""
+    batch = Batch(compile_graph(tiny_problem((2, 3))))
+    cooler = deepcopy(policy)
+    with torch.no_grad():
+        for parameter in (*cooler.output[-1].parameters(), cooler.inertia):
+            parameter.div_(2.5)
+
+    def window(network: PolicyNetwork, temperature: Tensor | None) -> Window:
+        start = start_state(network, batch, 3, True)
+        table = torch.tensor([[0, 1], [1, 2], [1, 0]])
+        options = {"entropy": True, "move_reward": move_reward(replace(EXACT, local_expectation=True))}
+        return rollout(network, batch, start, STEPS, lambda *_: table, 0.0, **options, temperature=temperature)[0]
+
+    heated, expected = window(policy, torch.tensor([2.5], dtype=torch.float64)), window(cooler, None)
+    for name in ("log_probability", "entropy", "expected_reward"):
+        torch.testing.assert_close(getattr(heated, name), getattr(expected, name))

@@ -61,8 +61,21 @@ class LocalSearch:
         return int(max(self._search.moves()))
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32))
-        self._search.plan(*self._end)
+        self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32), *self._end)
+
+    def burst(
+        self, positions: npt.NDArray[np.integer[Any]], moves: int, seconds: float = math.inf
+    ) -> npt.NDArray[np.int32]:
+        """The best assignments found in so many moves from the given ones."""
+        self._search.start(np.ascontiguousarray(positions, dtype=np.int32), moves, math.inf)
+        self._search.advance(moves, seconds)
+        return self.best_positions()
+
+    @property
+    def temperatures(self) -> tuple[float, float]:
+        """The range annealing cools through; zeros for other strategies, and until it is measured."""
+        hot, cold = self._search.temperatures()
+        return hot, cold
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
         return int(self._search.advance(min(max_steps, FOREVER), seconds))

@@ -124,13 +124,16 @@ def rollout(
     epsilon: float,
     entropy: bool = False,
     move_reward: MoveReward | None = None,
+    temperature: Tensor | None = None,
     ops: Operations = TWIN,
 ) -> tuple[Window, SearchState]:
-    """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from."""
+    """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from. `temperature`
+    [instances] divides the logits: φ is the distribution that is drawn from."""
     graph = batch.graph
     positions, best = start.positions, start.best
     fresh_value = start.fresh[batch.variable_instance][graph.value_variable]
     state = torch.where(fresh_value[:, None], policy.initial_state, start.state)
+    heat = None if temperature is None else temperature[batch.variable_instance][graph.value_variable]
     labels = graph.labels(positions)
     cost = batch.cost(positions, labels)
     initial = torch.where(start.fresh, cost, start.initial)
@@ -138,6 +141,8 @@ def rollout(
     window = Window([], [], [], [], [])
     for step in range(steps):
         logits, state = policy(graph, state, positions, labels, ops)
+        if heat is not None:
+            logits = logits / heat
         positions = sample(logits.detach(), step)
         log_phi = torch.log_softmax(batch.by_variable(logits, _ABSENT), dim=2)
         chosen = log_phi.gather(2, positions[:, :, None]).squeeze(2)

@@ -23,6 +23,7 @@ from anycsp.models import Model, save_model
 from anycsp.operations import Operations
 from anycsp.policy import PolicyNetwork
 from anycsp.sampling import sample_global
+from anycsp.temperature import Temperature, as_range
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.logs import RunLog
@@ -133,6 +134,7 @@ class Trainer:
                 config.epsilon,
                 entropy=config.entropy_weight > 0,
                 move_reward=move_reward(config),
+                temperature=self.pool.temperature,
                 ops=self.ops,
             )
             loss = reinforce(config, batch, window, end.initial, depth, self.scale)
@@ -224,7 +226,8 @@ class Trainer:
             counters.best, counters.best_update, counters.since_best = costs[deepest], counters.update, 0
             self.export("best", costs, temperature)
         by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
-        log.row("validation", {**self._position(), **by_depth, "temperature": temperature})
+        hot, cold = as_range(temperature)
+        log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
         shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
         log.say(f"{counters.seconds / 60:6.1f} min  update {counters.update}  unsatisfied: {shown}")
 
@@ -232,7 +235,7 @@ class Trainer:
     def _out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.counters.since_best
 
-    def export(self, name: str, validation: dict[int, float], temperature: float) -> None:
+    def export(self, name: str, validation: dict[int, float], temperature: Temperature) -> None:
         """Save the averaged weights as a model `anycsp solve` can use."""
         facts: dict[str, Any] = {
             "config": self.config.to_table(),

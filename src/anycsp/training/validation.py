@@ -13,6 +13,7 @@ from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.models import Model
 from anycsp.policy import PolicyNetwork
 from anycsp.search.neural import neural_engine
+from anycsp.temperature import Temperature
 
 VALIDATION_SEED = 20_230_101
 """The validation set of a distribution is the same for every run, whatever its seed."""
@@ -26,15 +27,19 @@ class ValidationSet:
         self.graph: ConstraintValueGraph = compile_graph(problems)
 
     def measure(
-        self, policy: PolicyNetwork, depths: Sequence[int], temperature: float = 1.0, runs: int = 1
+        self, policy: PolicyNetwork, depths: Sequence[int], temperature: Temperature = 1.0, runs: int = 1
     ) -> dict[int, float]:
         """Depth → mean violated weight of the best assignment so far, over instances and runs."""
         model = Model("validated", policy, temperature, runs)
-        engine = neural_engine(self.graph, model, runs, VALIDATION_SEED, temperature, torch.get_num_threads())
-        engine.start()
+        # A search that cools is planned for its length, so every depth is a search of its own.
+        searches = [[depth] for depth in depths] if isinstance(temperature, tuple) else [depths]
         result = {}
-        for depth in depths:
-            while engine.steps < depth:
-                engine.advance(depth - engine.steps, math.inf)
-            result[depth] = float(engine.best_score().mean())
+        for goals in searches:
+            threads = torch.get_num_threads()
+            engine = neural_engine(self.graph, model, runs, VALIDATION_SEED, temperature, threads, steps=goals[-1])
+            engine.start()
+            for depth in goals:
+                while engine.steps < depth:
+                    engine.advance(depth - engine.steps, math.inf)
+                result[depth] = float(engine.best_score().mean())
         return result
