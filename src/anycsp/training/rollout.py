@@ -12,6 +12,7 @@ from torch import Tensor
 from anycsp.graph import ConstraintValueGraph
 from anycsp.operations import TWIN, Operations
 from anycsp.policy import PolicyNetwork
+from anycsp.training.polish import Polish
 
 Sampler = Callable[[Tensor, int], Tensor]
 """(logits [runs, values], step of the window) → positions [runs, variables]."""
@@ -126,9 +127,11 @@ def rollout(
     move_reward: MoveReward | None = None,
     temperature: Tensor | None = None,
     ops: Operations = TWIN,
+    polish: Polish | None = None,
 ) -> tuple[Window, SearchState]:
     """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from. `temperature`
-    [instances] divides the logits: φ is the distribution that is drawn from."""
+    [instances] divides the logits: φ is the distribution that is drawn from. With `polish`, what it makes of a draw
+    has the cost and is the next α, while the probability stays that of the draw."""
     graph = batch.graph
     positions, best = start.positions, start.best
     fresh_value = start.fresh[batch.variable_instance][graph.value_variable]
@@ -149,6 +152,8 @@ def rollout(
         window.log_probability.append((chosen.exp() + epsilon).log() if epsilon else chosen)
         if entropy:
             window.entropy.append(-(log_phi.exp() * log_phi).sum(dim=2))
+        if polish is not None:
+            positions = polish(positions)
         labels = graph.labels(positions)
         cost = batch.cost(positions, labels)
         if move_reward is not None:
