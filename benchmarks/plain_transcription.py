@@ -89,10 +89,12 @@ def _edges_and_cells(problem: Problem) -> dict[str, np.ndarray]:
             assert isinstance(block, TableBlock)
             listed = [block.relations[r].tuples for r in block.relation]
             allowed = np.array([block.relations[r].allowed for r in block.relation], np.int64)
-            cell_slot = np.concatenate([np.tile(np.arange(t.shape[1]), len(t)) + s for t, s in zip(listed, block.scope_start)])
-            cell_tuple = np.repeat(np.arange(sum(map(len, listed))), [t.shape[1] for t in listed for _ in range(len(t))])
+            rows = np.array([len(t) for t in listed])
+            slots_of = [np.tile(np.arange(a), r) for a, r in zip(block.arity, rows, strict=True)]
+            cell_slot = np.concatenate(slots_of) + np.repeat(block.scope_start[:-1], rows * block.arity)
+            cell_tuple = np.repeat(np.arange(rows.sum()), np.repeat(block.arity, rows))
             position = np.concatenate([t.reshape(-1) for t in listed])
-            count = sum(map(len, listed))
+            count = int(rows.sum())
         out["edge_allowed"].append(np.repeat(allowed[slot_constraint], domain))
         out["cell_tuple"].append(cell_tuple + tuples)
         out["cell_value"].append(block.scope[cell_slot] * domain + position)
@@ -115,7 +117,9 @@ def labels(graph: TupleGraph, chosen: Tensor) -> Tensor:
     return torch.where(graph.edge_allowed == 1, matched, ~matched).to(torch.int64)
 
 
-def forward(policy: PolicyNetwork, graph: TupleGraph, h: Tensor, chosen: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
+def forward(
+    policy: PolicyNetwork, graph: TupleGraph, h: Tensor, chosen: Tensor, label: Tensor
+) -> tuple[Tensor, Tensor]:
     """Algorithm "Forward pass": logits of every value, and the new states."""
     how = policy.config.aggregation
     x = policy.encoder(torch.cat([h, chosen[:, None]], dim=1))
@@ -153,5 +157,3 @@ class PlainSearch:
         self.chosen = torch.zeros(self.graph.values)
         self.chosen[torch.arange(self.graph.variables) * self.graph.domain + position] = 1.0
         self.label = labels(self.graph, self.chosen)
-
-

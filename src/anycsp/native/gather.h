@@ -12,6 +12,7 @@
 namespace {
 
 using anycsp::Aggregation;
+using anycsp::Ahead;
 using anycsp::Block;
 using anycsp::Collected;
 using anycsp::Form;
@@ -45,12 +46,6 @@ constexpr float kLowest = -__builtin_inff();
 
 #define EACH_VECTOR(j) _Pragma("GCC unroll 8") for (int j = 0; j < F; ++j)
 
-constexpr int kLine = 64 / sizeof(float);  // floats of a cache line
-
-inline void prefetch(const float* row, int width) {
-    for (int j = 0; j < width; j += kLine) __builtin_prefetch(row + j, 0, 2);
-}
-
 // ── values → constraints ───────────────────────────────────────────────────────────────────────────────────────────
 
 // y(C) for a block of constraints of an exceptional family: one row per slot.
@@ -58,16 +53,17 @@ template <bool MAX>
 void gather_rows(const Topology& t, const Run& run, const Work& work, int width, Block block, float* y) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
+        const int32_t* index = t.place ? t.place : run.rows;
         const float* rows = work.rows + offset;
         float* out = y + offset;
         int32_t s = t.scope_start[block.first];
         for (int32_t c = block.first; c < block.last; ++c, out += width) {
             const int32_t end = t.scope_start[c + 1];
             Vec acc[F];
-            const float* row = rows + int64_t(run.rows[s]) * width;
+            const float* row = rows + int64_t(index[s]) * width;
             EACH_VECTOR(j) acc[j] = load(row + j * kLanes);
             for (++s; s < end; ++s) {
-                row = rows + int64_t(run.rows[s]) * width;
+                row = rows + int64_t(index[s]) * width;
                 EACH_VECTOR(j) acc[j] = combine<MAX>(acc[j], load(row + j * kLanes));
             }
             EACH_VECTOR(j) store(out + j * kLanes, acc[j]);
@@ -75,10 +71,12 @@ void gather_rows(const Topology& t, const Run& run, const Work& work, int width,
     });
 }
 
-// Asks for the rows that a following block will gather, while the current one computes.
-inline void prefetch_rows(const Topology& t, const Run& run, const Work& work, int width, Block block) {
-    for (int32_t s = t.scope_start[block.first]; s < t.scope_start[block.last]; ++s)
-        prefetch(work.rows + int64_t(run.rows[s]) * width, width);
+// The rows that the following block of `rows` constraints will gather.
+inline Ahead following_rows(const Topology& t, const Run& run, const Work& work, int width, const Tile& tile, Block block) {
+    const int32_t last = block.last + (block.last - block.first);
+    if (!block.exceptional || last > tile.last) return {};
+    const int32_t* index = t.place ? t.place : run.rows;
+    return {work.rows, index + t.scope_start[block.last], index + t.scope_start[last], width};
 }
 
 // y(C) for constraints with stored labels, direct form: message (v, label) of every edge.
@@ -115,7 +113,7 @@ inline void gather_corrections(const Topology& t, const Run& run, const Work& wo
             for (int32_t s = t.scope_start[c]; s < t.scope_start[c + 1]; ++s) {
                 const int32_t x = t.scope[s], first = t.value_start[x], size_x = t.value_start[x + 1] - first;
                 const uint8_t* label = run.labels + t.label_start[s];
-                const float* total = work.rows + int64_t(x) * width + offset;
+                const float* total = work.totals + int64_t(x) * width + offset;
                 EACH_VECTOR(j) acc[j] += load(total + j * kLanes);
                 const float* difference = work.messages + int64_t(first) * width + offset;
                 for (int32_t p = 0; p < size_x; ++p, difference += width)

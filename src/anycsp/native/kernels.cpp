@@ -70,31 +70,64 @@ void encoder_inputs(const Network& n, const Topology& t, const Run& run, Scratch
     }
 }
 
-// ⊕ of a variable's messages with label 1, for no exception and for each value as the exception; m is [values][2][width].
-template <bool MAX>
-void aggregate_values(const float* m, int32_t values, int width, float* none, float* exceptional) {
-    for (int j = 0; j < width; j += kLanes) {
-        const float *m0 = m + j, *m1 = m + width + j;
-        if constexpr (MAX) {
-            Vec best1 = load(m1), best2 = splat(kLowest);
-            IntVec source{};
-            for (int32_t p = 1; p < values; ++p) {
-                const Vec here = load(m1 + p * 2 * width);
-                best2 = max(best2, min(best1, here));
-                source = here > best1 ? splat(p) : source;
-                best1 = max(best1, here);
-            }
-            store(none + j, best1);
-            for (int32_t p = 0; p < values; ++p)
-                store(exceptional + p * width + j, max(source == splat(p) ? best2 : best1, load(m0 + p * 2 * width)));
-        } else {
-            Vec sum{};
-            for (int32_t p = 0; p < values; ++p) sum += load(m1 + p * 2 * width);
-            store(none + j, sum);
-            for (int32_t p = 0; p < values; ++p)
-                store(exceptional + p * width + j, sum - load(m1 + p * 2 * width) + load(m0 + p * 2 * width));
-        }
+// Writes a variable's rows of `Work::rows`: row(e) for no exception (e = −1) and for each value, or for each slot.
+// `row(e, to)` computes one.
+template <class Row>
+inline void write_rows(const Topology& t, const Run& run, const Work& work, int width, int32_t x, Row row) {
+    if (!t.place) {
+        row(-1, work.rows + int64_t(x) * width);
+        float* to = work.rows + int64_t(t.variables + t.value_start[x]) * width;
+        for (int32_t e = 0; e < t.value_start[x + 1] - t.value_start[x]; ++e) row(e, to + int64_t(e) * width);
+        return;
     }
+    for (const Tile* tile = t.tiles; tile < t.tiles + t.tile_count; ++tile)
+        for (int32_t i = tile->exceptional_start[x]; i < tile->exceptional_start[x + 1]; ++i)
+            row(run.exceptions[i], work.rows + int64_t(i) * width);
+}
+
+// ⊕ of a variable's messages m(v,1), the exception's exchanged for m(v,0); m is [values][2][width]. MAX needs the best
+// message with label 1, its value, and the second best, in `best`.
+void max_rows(const Topology& t, const Run& run, const Work& work, int width, int32_t x, const float* m, float* best) {
+    const int32_t values = t.value_start[x + 1] - t.value_start[x];
+    for (int j = 0; j < width; j += kLanes) {
+        const float* m1 = m + width + j;
+        Vec best1 = load(m1), best2 = splat(kLowest);
+        IntVec source{};
+        for (int32_t p = 1; p < values; ++p) {
+            const Vec here = load(m1 + int64_t(p) * 2 * width);
+            best2 = max(best2, min(best1, here));
+            source = here > best1 ? splat(p) : source;
+            best1 = max(best1, here);
+        }
+        store(best + j, best1);
+        store(best + width + j, best2);
+        store_int(best + 2 * width + j, source);
+    }
+    write_rows(t, run, work, width, x, [&](int32_t e, float* to) {
+        const float* m0 = m + int64_t(e) * 2 * width;
+        for (int j = 0; j < width; j += kLanes) {
+            if (e < 0) {
+                store(to + j, load(best + j));
+                continue;
+            }
+            const Vec others = load_int(best + 2 * width + j) == splat(e) ? load(best + width + j) : load(best + j);
+            store(to + j, max(others, load(m0 + j)));
+        }
+    });
+}
+
+void sum_rows(const Topology& t, const Run& run, const Work& work, int width, int32_t x, const float* m, float* sum) {
+    const int32_t values = t.value_start[x + 1] - t.value_start[x];
+    for (int j = 0; j < width; j += kLanes) {
+        Vec total{};
+        for (int32_t p = 0; p < values; ++p) total += load(m + int64_t(p) * 2 * width + width + j);
+        store(sum + j, total);
+    }
+    write_rows(t, run, work, width, x, [&](int32_t e, float* to) {
+        const float* m0 = m + int64_t(e) * 2 * width;
+        for (int j = 0; j < width; j += kLanes)
+            store(to + j, e < 0 ? load(sum + j) : load(sum + j) - load(m0 + width + j) + load(m0 + j));
+    });
 }
 
 void encode(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
@@ -104,48 +137,47 @@ void encode(const Network& n, const Topology& t, const Run& run, const Work& wor
     begin(s);
     encoder_inputs(n, t, run, s, block, s.b);
     finish(s, anycsp::kOther);
-    multiply<Start::accumulate, Finish::relu>(n.encoder1, run.state + int64_t(first) * width, width, rows, s.b, width);
-    multiply(n.encoder2, s.b, width, rows, s.a, width);
+    multiply<Start::accumulate, Finish::relu>(n.encoder1, run.state + int64_t(first) * width, width, rows, s.b, width, s.ahead);
+    multiply(n.encoder2, s.b, width, rows, s.a, width, s.ahead);
     finish(s, anycsp::kGemm);
     normalise(n.encoder_norm, s.a, width, rows, width, n.hidden, s.scalar, x, width);
     finish(s, anycsp::kOther);
     const bool store_messages = n.form == Form::direct && t.any_labelled;
     float* m = store_messages ? work.messages + int64_t(first) * 2 * width : s.gates;
-    multiply(n.value_message, x, width, rows, m, 2 * width);
+    multiply(n.value_message, x, width, rows, m, 2 * width, s.ahead);
     finish(s, anycsp::kGemm);
     normalise(n.value_message_norm, m, 2 * width, rows, 2 * width, 2 * n.hidden, s.scalar, m, 2 * width);
 
-    float* exceptional = work.rows + int64_t(t.variables + first) * width;
-    float* none = work.rows + int64_t(block.first) * width;
     if (n.form == Form::linear) {
         // W1 Σ m(v,1) per variable, W1 (m(v,0) − m(v,1)) per value
-        float *total = s.pool, *difference = s.a;
-        for (int32_t x_ = block.first; x_ < block.last; ++x_, total += width) {
-            clear(total, width);
-            for (int32_t v = t.value_start[x_]; v < t.value_start[x_ + 1]; ++v, m += 2 * width, difference += width)
+        float *sum = s.pool, *difference = s.a;
+        for (int32_t y = block.first; y < block.last; ++y, sum += width) {
+            clear(sum, width);
+            for (int32_t v = t.value_start[y]; v < t.value_start[y + 1]; ++v, m += 2 * width, difference += width)
                 for (int j = 0; j < width; j += kLanes) {
-                    store(total + j, load(total + j) + load(m + width + j));
+                    store(sum + j, load(sum + j) + load(m + width + j));
                     store(difference + j, load(m + j) - load(m + width + j));
                 }
         }
         finish(s, anycsp::kOther);
-        float* through = t.any_labelled ? work.messages + int64_t(first) * width : s.b;
-        multiply(n.constraint1, s.pool, width, block.last - block.first, none, width);
-        multiply(n.constraint1, s.a, width, rows, through, width);
+        float* totals = work.totals + int64_t(block.first) * width;
+        float* differences = t.any_labelled ? work.messages + int64_t(first) * width : s.b;
+        multiply(n.constraint1, s.pool, width, block.last - block.first, totals, width, s.ahead);
+        multiply(n.constraint1, s.a, width, rows, differences, width, s.ahead);
         finish(s, anycsp::kGemm);
         if (t.any_exceptional)
-            for (int32_t x_ = block.first; x_ < block.last; ++x_, none += width)
-                for (int32_t v = t.value_start[x_]; v < t.value_start[x_ + 1]; ++v)
+            for (int32_t y = block.first; y < block.last; ++y, totals += width) {
+                const float* of_variable = differences + int64_t(t.value_start[y] - first) * width;
+                write_rows(t, run, work, width, y, [&](int32_t e, float* to) {
                     for (int j = 0; j < width; j += kLanes)
-                        store(exceptional + int64_t(v - first) * width + j,
-                              load(none + j) + load(through + int64_t(v - first) * width + j));
+                        store(to + j,
+                              e < 0 ? load(totals + j) : load(totals + j) + load(of_variable + int64_t(e) * width + j));
+                });
+            }
     } else if (t.any_exceptional) {
-        for (int32_t x_ = block.first; x_ < block.last; ++x_, none += width) {
-            const int64_t offset = t.value_start[x_] - first;
-            const int32_t values = t.value_start[x_ + 1] - t.value_start[x_];
-            auto aggregate = n.aggregation == Aggregation::max ? aggregate_values<true> : aggregate_values<false>;
-            aggregate(m + offset * 2 * width, values, width, none, exceptional + offset * width);
-        }
+        auto write = n.aggregation == Aggregation::max ? max_rows : sum_rows;
+        for (int32_t y = block.first; y < block.last; ++y)
+            write(t, run, work, width, y, m + int64_t(t.value_start[y] - first) * 2 * width, s.pool);
     }
     finish(s, anycsp::kOther);
 }
@@ -164,9 +196,8 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
         gather_corrections(t, run, work, width, block, y);
     else
         (maximum ? gather_labelled<true> : gather_labelled<false>)(t, run, work, width, block, y);
-    if (block.exceptional && block.last + rows <= tile.last)
-        prefetch_rows(t, run, work, width, {block.last, block.last + rows, true});
     finish(s, anycsp::kGather);
+    s.ahead = following_rows(t, run, work, width, tile, block);
 
     // MEAN divides by the edges of the constraint; weights enter the message; in the linear form y has been through
     // M_C's first matrix already, its bias and ReLU remain.
@@ -188,7 +219,7 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
 
     if (linear) {
         float* out = work.constraints + int64_t(block.first - tile.first) * width;
-        multiply(n.spread, y, width, rows, s.b, width);
+        multiply(n.spread, y, width, rows, s.b, width, s.ahead);
         finish(s, anycsp::kGemm);
         squares(s.b, width, rows, width, s.scalar);
         inverse_deviation(s.scalar, rows, 2 * n.hidden);
@@ -196,8 +227,8 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
             for (int j = 0; j < width; j += kLanes) store(out + i * width + j, load(y + i * width + j) * s.scalar[i]);
     } else {
         float* out = work.constraints + int64_t(block.first - tile.first) * 2 * width;
-        multiply<Start::bias, Finish::relu>(n.constraint1, y, width, rows, s.b, width);
-        multiply(n.constraint2, s.b, width, rows, out, 2 * width);
+        multiply<Start::bias, Finish::relu>(n.constraint1, y, width, rows, s.b, width, s.ahead);
+        multiply(n.constraint2, s.b, width, rows, out, 2 * width, s.ahead);
         finish(s, anycsp::kGemm);
         normalise(n.constraint_norm, out, 2 * width, rows, 2 * width, 2 * n.hidden, s.scalar, out, 2 * width);
     }
@@ -242,41 +273,31 @@ void receive(const Network& n, const Topology& t, const Run& run, const float* m
     }
 }
 
-// Asks for the messages that a following block of variables will receive, while the current one computes.
-void prefetch_messages(const Network& n, const Topology& t, const Work& work, const Tile& tile, Block block) {
-    const int width = n.width * (n.form == Form::linear ? 1 : 2);
+// The messages that the following group of variables will receive.
+Ahead following_messages(const Network& n, const Topology& t, const Work& work, const Tile& tile, Block block) {
     const int32_t last = block.last + (block.last - block.first);
-    if (last > t.variables) return;
-    for (int32_t i = tile.exceptional_start[block.last]; i < tile.exceptional_start[last]; ++i)
-        prefetch(work.constraints + int64_t(t.exceptional_constraint[i]) * width, width);
+    if (last > t.variables) return {};
+    return {work.constraints, t.exceptional_constraint + tile.exceptional_start[block.last],
+            t.exceptional_constraint + tile.exceptional_start[last], n.width * (n.form == Form::linear ? 1 : 2)};
+}
+
+// The part of `c`, which begins at variable `from`, that begins at variable `to`.
+Collected offset(const Network& n, const Topology& t, const Collected& c, int32_t from, int32_t to) {
+    const int64_t values = t.value_start[to] - t.value_start[from], variables = to - from;
+    return {c.own + values * n.width, c.whole + variables * n.width * (n.form == Form::linear ? 1 : 3),
+            c.count + values};
 }
 
 // With several tiles: what a block of variables receives from one of them, kept for `update`.
 void collect(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, const Tile& tile,
              Block block) {
-    const int64_t first = t.value_start[block.first], width = n.width;
-    const Collected c = {work.collected.own + first * width,
-                         work.collected.whole + block.first * width * (n.form == Form::linear ? 1 : 3),
-                         work.collected.count + first};
+    const Collected c = offset(n, t, work.collected, 0, block.first);
     begin(s);
-    if (&tile == t.tiles) clear_collected(n, c, block.last - block.first, t.value_start[block.last] - first);
+    if (&tile == t.tiles)
+        clear_collected(n, c, block.last - block.first, t.value_start[block.last] - t.value_start[block.first]);
+    finish(s, anycsp::kOther);
     receive(n, t, run, work.constraints, tile, block, c);
     finish(s, anycsp::kGather);
-}
-
-// What a block of variables has received from all tiles.
-Collected collected(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
-    const int64_t first = t.value_start[block.first], width = n.width;
-    if (t.tile_count != 1)
-        return {work.collected.own + first * width,
-                work.collected.whole + block.first * width * (n.form == Form::linear ? 1 : 3),
-                work.collected.count + first};
-    clear_collected(n, s.collected, block.last - block.first, t.value_start[block.last] - first);
-    finish(s, anycsp::kOther);
-    receive(n, t, run, work.constraints, t.tiles[0], block, s.collected);
-    prefetch_messages(n, t, work, t.tiles[0], block);
-    finish(s, anycsp::kGather);
-    return s.collected;
 }
 
 // U_V's first layer of x + y(v), direct form, into s.b.
@@ -306,7 +327,7 @@ void first_layer_direct(const Network& n, const Topology& t, const Work& work, S
         }
     }
     finish(s, anycsp::kOther);
-    multiply<Start::bias, Finish::relu>(n.value1, s.a, width, rows, s.b, width);
+    multiply<Start::bias, Finish::relu>(n.value1, s.a, width, rows, s.b, width, s.ahead);
     finish(s, anycsp::kGemm);
 }
 
@@ -316,7 +337,7 @@ void first_layer_linear(const Network& n, const Topology& t, const Work& work, S
     const int width = n.width;
     const bool mean = n.aggregation == Aggregation::mean;
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
-    multiply(n.total, c.whole, width, block.last - block.first, s.pool, width);
+    multiply(n.total, c.whole, width, block.last - block.first, s.pool, width, s.ahead);
     finish(s, anycsp::kGemm);
     for (int32_t x = block.first; x < block.last; ++x) {
         const float slots = t.degree[x];
@@ -334,7 +355,7 @@ void first_layer_linear(const Network& n, const Topology& t, const Work& work, S
         }
     }
     finish(s, anycsp::kOther);
-    multiply<Start::accumulate, Finish::relu>(n.value1, s.a, 2 * width, rows, s.b, width);
+    multiply<Start::accumulate, Finish::relu>(n.value1, s.a, 2 * width, rows, s.b, width, s.ahead);
     finish(s, anycsp::kGemm);
 }
 
@@ -373,16 +394,15 @@ void sample(const Topology& t, const Run& run, Scratch& s, Block block) {
                                 uniform(run.key, static_cast<uint64_t>(x)), run.positions[x]);
 }
 
-void update(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+void update_block(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block,
+                  const Collected& received) {
     const int width = n.width;
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
     const int32_t variables = block.last - block.first;
     float* h = run.state + int64_t(first) * width;
     const float* x = work.x + int64_t(first) * width;
-    begin(s);
-    const Collected received = collected(n, t, run, work, s, block);
     (n.form == Form::linear ? first_layer_linear : first_layer_direct)(n, t, work, s, block, received);
-    multiply(n.value2, s.b, width, rows, s.a, width);
+    multiply(n.value2, s.b, width, rows, s.a, width, s.ahead);
     finish(s, anycsp::kGemm);
     normalise(n.value_norm, s.a, width, rows, width, n.hidden, s.scalar, s.zh, 2 * width);
     for (int32_t i = 0; i < rows; ++i)
@@ -393,8 +413,8 @@ void update(const Network& n, const Topology& t, const Run& run, const Work& wor
         }
     pool(n, t, block, s.zh, s.pool);
     finish(s, anycsp::kOther);
-    multiply<Start::bias, Finish::relu>(n.variable1, s.pool, width, variables, s.pool2, width);
-    multiply(n.variable2, s.pool2, width, variables, s.pool, width);
+    multiply<Start::bias, Finish::relu>(n.variable1, s.pool, width, variables, s.pool2, width, s.ahead);
+    multiply(n.variable2, s.pool2, width, variables, s.pool, width, s.ahead);
     finish(s, anycsp::kGemm);
     normalise(n.variable_norm, s.pool, width, variables, width, n.hidden, s.scalar, s.pool, width);
     float* z = s.zh;
@@ -404,15 +424,15 @@ void update(const Network& n, const Topology& t, const Run& run, const Work& wor
                 store(z + j, load(z + j) + load(s.pool + int64_t(x_ - block.first) * width + j));
     finish(s, anycsp::kOther);
 
-    multiply(n.gates, s.zh, 2 * width, rows, s.gates, 2 * width);
-    multiply(n.new_input, s.zh, 2 * width, rows, s.a, width);
-    multiply(n.new_hidden, s.zh + width, 2 * width, rows, s.b, width);
+    multiply(n.gates, s.zh, 2 * width, rows, s.gates, 2 * width, s.ahead);
+    multiply(n.new_input, s.zh, 2 * width, rows, s.a, width, s.ahead);
+    multiply(n.new_hidden, s.zh + width, 2 * width, rows, s.b, width, s.ahead);
     gru(s.gates, s.a, s.b, rows, width, h);
     finish(s, anycsp::kGru);
 
     standardise(h, rows, width, n.hidden, s.a);
     finish(s, anycsp::kOther);
-    multiply<Start::bias, Finish::relu>(n.output1, s.a, width, rows, s.b, width);
+    multiply<Start::bias, Finish::relu>(n.output1, s.a, width, rows, s.b, width, s.ahead);
     finish(s, anycsp::kGemm);
     dots(s.b, rows, width, n.output2, n.output2_bias, run.logits + first);
     for (int32_t x_ = block.first; x_ < block.last; ++x_)
@@ -420,6 +440,25 @@ void update(const Network& n, const Topology& t, const Run& run, const Work& wor
     finish(s, anycsp::kOther);
     if (run.sample) sample(t, run, s, block);
     finish(s, anycsp::kSample);
+}
+
+// Several blocks at a time: with large domains a block holds a variable or two, too few to gather for efficiently.
+void update(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, const Block* blocks,
+            int32_t count) {
+    const Block group = {blocks[0].first, blocks[count - 1].last, false};
+    begin(s);
+    if (t.tile_count == 1) {
+        clear_collected(n, s.collected, group.last - group.first,
+                        t.value_start[group.last] - t.value_start[group.first]);
+        finish(s, anycsp::kOther);
+        receive(n, t, run, work.constraints, t.tiles[0], group, s.collected);
+        finish(s, anycsp::kGather);
+        s.ahead = following_messages(n, t, work, t.tiles[0], group);
+    }
+    for (int32_t i = 0; i < count; ++i)
+        update_block(n, t, run, work, s, blocks[i],
+                     t.tile_count == 1 ? offset(n, t, s.collected, group.first, blocks[i].first)
+                                       : offset(n, t, work.collected, 0, blocks[i].first));
 }
 
 // Multiply-adds of a loop that touches no memory: the peak that `profile` compares with.

@@ -60,8 +60,9 @@ struct Network {
     float output2_bias = 0;
 };
 
-// Fixed topology, from problem.h and layout.h. A slot contributes one row of `Work::rows`: row X where no value of X
-// is labelled 0, row `variables + value` where that value is.
+// Fixed topology, from problem.h and layout.h. An exceptional slot contributes one row of `Work::rows`. Either there is
+// a row for every exception a variable can have: row X where no value of X is labelled 0, row `variables + value` where
+// that value is. Or, where that is fewer, every slot has a row of its own, at its place in the order by variable.
 struct Topology {
     int32_t variables = 0, values = 0, constraints = 0;
     const int32_t *value_start = nullptr, *scope_start = nullptr, *scope = nullptr;
@@ -71,6 +72,7 @@ struct Topology {
     const int64_t* label_start = nullptr;     // [slots] a slot's first label; −1 in exceptional families
     const float* degree = nullptr;            // [variables] slots
     bool any_exceptional = false, any_labelled = false;
+    const int32_t* place = nullptr;  // [slots] the row of a slot where every slot has its own, else null
     // Slots by tile and variable: those of exceptional families, and those with stored labels. A tile is a range of
     // constraints whose messages are kept at once; its constraints are numbered from its first.
     const struct Tile* tiles = nullptr;
@@ -88,7 +90,7 @@ struct Tile {
 struct Run {
     float* state = nullptr;               // [values][width] h
     int32_t* positions = nullptr;         // [variables]
-    const int32_t* rows = nullptr;        // [slots] the row of `Work::rows` an exceptional slot contributes
+    const int32_t* rows = nullptr;        // [slots] the row of `Work::rows` an exceptional slot contributes, or null
     const int32_t* exceptions = nullptr;  // in the order of `exceptional_constraint`: the position, or −1
     const uint8_t* labels = nullptr;
     float* logits = nullptr;  // [values]
@@ -107,20 +109,29 @@ struct Collected {
 // Arrays of one step of one run; a thread reuses them for the runs it works through.
 struct Work {
     float* x = nullptr;            // [values][width]
-    float* rows = nullptr;         // [variables + values][width] a variable's values aggregated, by exception
+    float* rows = nullptr;         // [rows][width] a variable's values aggregated, one row an exception
     float* messages = nullptr;     // direct: [values][2][width] m(v,0), m(v,1); linear: [values][width] W1(m0 − m1)
+    float* totals = nullptr;       // linear: [variables][width] W1 Σ m1
     float* constraints = nullptr;  // of a tile; direct: [constraints][2][width]; linear: [constraints][width] a/σ
     Collected collected;           // with several tiles: of all variables
 };
 
 enum Phase : int32_t { kGather, kGemm, kGru, kSample, kRelabel, kOther, kPhases };
 
+// Rows that the next gather will read, fetched bit by bit while matrix products keep the processor busy.
+struct Ahead {
+    const float* base = nullptr;
+    const int32_t *at = nullptr, *end = nullptr;  // indices of rows
+    int32_t row = 0;                              // floats
+};
+
 // One thread's buffers and clock.
 struct Scratch {
     float *a = nullptr, *b = nullptr, *zh = nullptr, *gates = nullptr;  // [rows][2·width]
     float *pool = nullptr, *pool2 = nullptr;                            // [rows][width]
     float* scalar = nullptr;                                            // [rows]
-    Collected collected;                                                // with one tile: of a block
+    Collected collected;                                                // with one tile: of a group of blocks
+    Ahead ahead;
     double (*now)() = nullptr;                                          // null unless profiling
     double last = 0, seconds[kPhases] = {};
 };
@@ -137,7 +148,7 @@ struct Kernels {
     void (*encode)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
     void (*constrain)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Tile&, Block);
     void (*collect)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Tile&, Block);
-    void (*update)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
+    void (*update)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Block*, int32_t count);
     double (*peak)(int64_t iterations);  // multiply-adds done by a register-only loop
 };
 

@@ -25,7 +25,7 @@ Violation sum_violated(const Problem& p, const Layout& layout, const Chunk& chun
 
 void set_exception(const Problem& p, const Layout& layout, const Labels& run, int32_t s, int32_t position) {
     const int32_t x = p.scope[s];
-    run.rows[s] = position < 0 ? x : p.variables + p.value_start[x] + position;
+    if (run.rows) run.rows[s] = position < 0 ? x : p.variables + p.value_start[x] + position;
     run.exceptions[layout.place[s]] = position;
 }
 

@@ -25,7 +25,7 @@ struct Violation {
 // (kernels.h, Run), and written only where they change, which soon is at few slots in a step.
 struct Labels {
     const int32_t* positions;  // [variables]
-    int32_t* rows;             // [slots]
+    int32_t* rows;             // [slots], or null
     int32_t* exceptions;       // by layout.place
     int32_t* critical;         // [constraints] of a clause: which of its slots are exceptions
     uint8_t* labels;           // [layout.labels]

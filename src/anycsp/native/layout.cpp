@@ -8,11 +8,12 @@
 namespace anycsp {
 namespace {
 
-constexpr int32_t kChunk = 4096;  // constraints relabelled at a time
+constexpr int32_t kChunk = 4096;       // constraints relabelled at a time
+constexpr int32_t kGroupVariables = 8;  // gathered for at a time, where blocks hold fewer
 
 // Messages of constraints are gathered at random, so those kept at once should fit the second-level cache. But every
 // tile also reads and writes what each variable has received so far; with several slots a variable and tile that is
-// the smaller part.
+// the smaller part. One tile is best for what is not much larger than the cache, or smaller than what values receive.
 constexpr int64_t kCacheBytes = 1 << 19, kSlotsOfVariable = 4;
 
 // Rows of a block: enough to reuse the weights fetched into the first-level cache, few enough that a block's
@@ -108,6 +109,8 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
     topology.degree = degree.data();
     topology.tiles = tiles.data();
     topology.tile_count = static_cast<int32_t>(tiles.size());
+    own_rows = int64_t(exceptional_constraint.size()) < int64_t(p.values()) + p.variables;
+    topology.place = own_rows ? place.data() : nullptr;
     topology.exceptional_constraint = exceptional_constraint.data();
     topology.labelled_constraint = labelled_constraint.data();
     topology.labelled_label = labelled_label.data();
@@ -126,6 +129,16 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
         largest_block = std::max(largest_block, p.value_start[last] - p.value_start[x]);
         x = last;
     }
+    group_block.assign(1, 0);
+    for (size_t block = 0; block < variable_blocks.size();) {
+        const int32_t first = variable_blocks[block].first;
+        size_t last = block + 1;
+        while (last < variable_blocks.size() && variable_blocks[last].last - first <= kGroupVariables) ++last;
+        group_block.push_back(static_cast<int32_t>(last));
+        largest_group =
+            std::max(largest_group, p.value_start[variable_blocks[last - 1].last] - p.value_start[first]);
+        block = last;
+    }
     for (size_t i = 0; i < p.families.size(); ++i) {
         const Family& f = p.families[i];
         for (int32_t c = f.first_constraint; c < f.last_constraint; c += rows)
@@ -142,8 +155,11 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
 
     const int64_t row_bytes = int64_t(hidden) * sizeof(float) * (form == Form::linear ? 1 : 2);
     int64_t size = (tile_bytes ? tile_bytes : kCacheBytes) / row_bytes;
-    if (!tile_bytes && p.slots() > 0)
+    if (!tile_bytes && p.slots() > 0) {
         size = std::max(size, kSlotsOfVariable * p.variables * p.constraints / p.slots());
+        const int64_t all = row_bytes * p.constraints, received = int64_t(hidden * sizeof(float)) * p.values();
+        if (all <= std::max(4 * kCacheBytes, received)) size = p.constraints;
+    }
     tile_block.assign(1, 0);
     for (int32_t block = 0, blocks = static_cast<int32_t>(constraint_blocks.size()); block < blocks;) {
         const int32_t first = constraint_blocks[block].first;

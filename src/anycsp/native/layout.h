@@ -27,10 +27,13 @@ struct Layout {
     std::vector<int32_t> labelled_start, labelled_constraint;
     std::vector<int64_t> labelled_label;
     std::vector<Block> variable_blocks, constraint_blocks;
+    std::vector<int32_t> group_block;  // [groups + 1] variable blocks that are updated together
+    bool own_rows = false;             // every exceptional slot has a row of its own (kernels.h, Topology)
     std::vector<Tile> tiles;
     std::vector<int32_t> tile_block;  // [tiles + 1] first constraint block of each tile
     std::vector<Chunk> chunks;
     int32_t largest_block = 0;  // rows of a block
+    int32_t largest_group = 0;  // values of a group
     int32_t largest_tile = 0;   // constraints
     Topology topology;                              // views of the above and of the problem
 

@@ -50,7 +50,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     logits = Buffer<float>(runs * values);
     positions = Buffer<int32_t>(runs * variables);
     best_positions = Buffer<int32_t>(runs * variables);
-    rows = Buffer<int32_t>(runs * layout->place.size());
+    rows = Buffer<int32_t>(layout->own_rows ? 0 : runs * layout->place.size());
     exceptions = Buffer<int32_t>(runs * layout->exceptional_constraint.size());
     critical = Buffer<int32_t>(has_clauses(p) ? runs * p.constraints : 0);
     labels = Buffer<uint8_t>(runs * layout->labels);
@@ -61,7 +61,9 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     workspaces_.resize(over_runs_ ? options.threads : 1);
     for (Workspace& w : workspaces_) {
         w.x = Buffer<float>(values * width);
-        w.rows = Buffer<float>(linear || t.any_exceptional ? (variables + values) * width : 0);
+        const size_t rows_needed = layout->own_rows ? layout->exceptional_constraint.size() : variables + values;
+        w.rows = Buffer<float>(t.any_exceptional ? rows_needed * width : 0);
+        w.totals = Buffer<float>(linear ? variables * width : 0);
         w.messages = Buffer<float>(t.any_labelled ? values * width * (linear ? 1 : 2) : 0);
         w.constraints = Buffer<float>(size_t(layout->largest_tile) * width * (linear ? 1 : 2));
         if (t.tile_count != 1) {
@@ -69,12 +71,18 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
             w.whole = Buffer<float>(variables * width * (linear ? 1 : 3));
             w.count = Buffer<float>(linear ? values : 0);
         }
-        w.view = {w.x.data(), w.rows.data(), w.messages.data(), w.constraints.data(),
+        w.view = {w.x.data(),
+                  w.rows.data(),
+                  w.messages.data(),
+                  w.totals.data(),
+                  w.constraints.data(),
                   {w.own.data(), w.whole.data(), w.count.data()}};
     }
 
+    // One tile: a thread collects for a group of blocks at a time. A group has at least as many values as variables.
     const size_t block = layout->largest_block, padded = (block + 63) / 64 * 64;
-    const size_t per_thread = block * width * (4 * 2 + 2 + 1 + 3) + 2 * padded;
+    const size_t group = t.tile_count == 1 ? (layout->largest_group + 63) / 64 * 64 : 0;
+    const size_t per_thread = block * width * (4 * 2 + 2) + padded + group * (width * 4 + 1);
     scratch_memory_ = Buffer<float>(per_thread * options.threads);
     scratch_.resize(options.threads);
     for (int i = 0; i < options.threads; ++i) {
@@ -87,7 +95,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
         Scratch& s = scratch_[i];
         for (float** buffer : {&s.a, &s.b, &s.zh, &s.gates}) *buffer = take(block * 2 * width);
         for (float** buffer : {&s.pool, &s.pool2}) *buffer = take(block * width);
-        s.collected = {take(block * width), take(block * 3 * width), take(padded)};
+        s.collected = {take(group * width), take(group * 3 * width), take(group)};
         s.scalar = take(padded);
     }
 
@@ -105,7 +113,7 @@ size_t Search::bytes() const {
     size_t total = state.bytes() + logits.bytes() + positions.bytes() + best_positions.bytes() + rows.bytes() +
                    exceptions.bytes() + critical.bytes() + labels.bytes() + scratch_memory_.bytes();
     for (const Workspace& w : workspaces_)
-        for (const Buffer<float>* b : {&w.x, &w.rows, &w.messages, &w.constraints, &w.own, &w.whole, &w.count})
+        for (const Buffer<float>* b : {&w.x, &w.rows, &w.messages, &w.totals, &w.constraints, &w.own, &w.whole, &w.count})
             total += b->bytes();
     return total;
 }
@@ -181,8 +189,10 @@ void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
             k.collect(n, t, view, work, scratch_[thread], tile, variables[b]);
         });
     }
-    each(int64_t(variables.size()),
-         [&](int64_t i, int thread) { k.update(n, t, view, work, scratch_[thread], variables[i]); });
+    each(int64_t(layout->group_block.size()) - 1, [&](int64_t i, int thread) {
+        const int32_t first = layout->group_block[i], count = layout->group_block[i + 1] - first;
+        k.update(n, t, view, work, scratch_[thread], variables.data() + first, count);
+    });
     if (options.local) sample_local(run);
     if (!external) relabel_run(run, each);
 }

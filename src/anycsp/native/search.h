@@ -69,7 +69,7 @@ public:
 
 private:
     struct Workspace {
-        Buffer<float> x, rows, messages, constraints, own, whole, count;
+        Buffer<float> x, rows, messages, totals, constraints, own, whole, count;
         Work view;
     };
 

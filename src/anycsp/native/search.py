@@ -147,8 +147,12 @@ class NativeSearch:
         self._search.set_profile(on)
         self._profiled_from = self.steps
 
+    def phase_seconds(self) -> dict[str, float]:
+        """Seconds by phase since `enable_profile`, summed over threads."""
+        return dict(zip(PHASES, self._search.phase_seconds(), strict=True))
+
     def profile(self) -> Profile:
-        seconds = dict(zip(PHASES, self._search.phase_seconds(), strict=True))
+        seconds = self.phase_seconds()
         steps = self.steps - self._profiled_from
         products = seconds["gemm"] + seconds["gru"]
         operations = 2.0 * self._search.multiply_adds * steps

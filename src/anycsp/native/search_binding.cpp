@@ -61,7 +61,7 @@ nb::object labels_of(const Search& s) {
             const bool exceptional = p.families[p.family_of[p.slot_constraint[slot]]].exceptional();
             for (int32_t v = 0; v < p.domain_size(x); ++v)
                 to[v] = exceptional
-                            ? s.rows[size_t(run) * p.slots() + slot] != p.variables + p.value_start[x] + v
+                            ? s.exceptions[run * s.layout->exceptional_constraint.size() + s.layout->place[slot]] != v
                             : s.labels[size_t(run) * s.layout->labels + s.layout->label_start[slot] + v];
         }
     return copied(result.data(), {size_t(s.options.runs), size_t(p.edges())});

@@ -1,0 +1,323 @@
+"""How fast is a search step? Native path, PyTorch twin and a plain transcription of the paper, side by side.
+
+    python benchmarks/speed.py [--quick] [--json FILE] [--workloads sat,rb] [--hidden 32,128]
+
+Every engine of a workload runs in a process of its own; slices of the three are interleaved, so that a busy machine
+slows all of them. One thread is measured in processor time, two in wall-clock time (leave the machine idle for those).
+Memory is the process's peak above what it held with the problem loaded: graph, indices, buffers, everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
+
+ENGINES = ("native", "twin", "plain")
+
+
+@dataclass(frozen=True)
+class Workload:
+    title: str
+    aggregation: str
+    runs: int
+    bars: dict[int, float]
+    """Steps per second, native over plain, by hidden size."""
+    memory_bar: float
+
+
+WORKLOADS = {
+    "sat": Workload("10 x uf250", "max", 1, {32: 6, 128: 2.5}, 5),
+    "coloring": Workload("colouring 500/5000, k=10", "max", 1, {32: 10, 128: 4}, 8),
+    "maxcut": Workload("20 x MaxCut 2000/19990", "sum", 20, {32: 10, 128: 5.5}, 5),
+    "maxsat": Workload("Max-5-SAT 10K/300K", "mean", 1, {32: 20, 128: 14}, 9),
+    "rb": Workload("Model RB 50/23/500", "max", 1, {32: 13, 128: 4}, 8),
+}
+
+
+def problems_of(name: str) -> list[Any]:
+    """The instances of a workload; uf250 are random formulas of 250 variables and 1065 clauses."""
+    import numpy as np
+
+    from anycsp.distributions.base import distinct_rows
+    from anycsp.distributions.coloring import coloring_problem
+    from anycsp.distributions.maxcut import maxcut_problem
+    from anycsp.distributions.rb import binary_problem, distinct_codes
+    from anycsp.distributions.sat import random_formula
+
+    rng = np.random.default_rng(0)
+
+    def edges(n: int, m: int) -> Any:
+        first, second = np.triu_indices(n, 1)
+        chosen = rng.choice(len(first), m, replace=False)
+        return np.stack([first[chosen], second[chosen]], axis=1)
+
+    if name == "sat":
+        return [random_formula(rng, 250, 1065, 3) for _ in range(10)]
+    if name.startswith("coloring"):
+        colors = int(name.removeprefix("coloring") or 10)
+        return [coloring_problem(500, edges(500, 5000), colors)]
+    if name == "maxcut":
+        return [maxcut_problem(2000, edges(2000, 19990))]
+    if name == "maxsat":
+        return [random_formula(rng, 10_000, 300_000, 5)]
+    if name == "rb":
+        pairs = distinct_codes(rng, 500, 121, 23**2)
+        return [binary_problem(50, 23, distinct_rows(rng, 500, 2, 50), list(pairs), "rb")]
+    if name.startswith("growing"):  # Max-5-SAT of about so many edges, 30 clauses a variable
+        clauses = int(float(name.removeprefix("growing"))) // 10
+        return [random_formula(rng, clauses // 30, clauses, 5)]
+    raise ValueError(name)
+
+
+# ── the measured process ─────────────────────────────────────────────────────────────────────────
+
+
+def resident(field: str) -> float:
+    """MB of VmRSS or VmHWM."""
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
+
+
+def settle_memory() -> None:
+    """Give freed memory back and forget the peak so far."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def engine_of(kind: str, problems: Sequence[Any], policy: Any, runs: int) -> Callable[[int], None]:
+    """A started search; calling it takes so many steps."""
+    if kind == "plain":
+        from plain_transcription import PlainSearch
+
+        plain = PlainSearch(problems, policy, runs)
+        plain.start()
+        return plain.advance
+    from anycsp.graph import compile_graph
+
+    graph = compile_graph(problems)
+    if kind == "twin":
+        from anycsp.search.twin import TwinSearch
+
+        twin = TwinSearch(graph, policy, runs)
+        twin.start()
+        return lambda steps: restarted(twin, steps)
+    from anycsp.native.search import NativeSearch
+
+    search = NativeSearch(graph, policy, runs, threads=int(os.environ.get("SPEED_THREADS", "1")))
+    search.start()
+    return lambda steps: restarted(search, steps)
+
+
+def restarted(search: Any, steps: int) -> None:
+    """Exactly so many steps: a search that finds a solution starts again."""
+    while steps > 0:
+        steps -= search.advance(steps, float("inf"))
+        if steps > 0:
+            search.start()
+
+
+def serve(kind: str, workload: str, hidden: int) -> None:
+    """Answers on stdout: the memory taken, then for every number of seconds read from stdin a measured slice."""
+    import torch
+
+    from anycsp.policy import PolicyConfig, PolicyNetwork
+
+    for module in ("anycsp.native.search", "anycsp.search.twin", "plain_transcription"):
+        importlib.import_module(module)  # before memory is measured
+
+    torch.set_num_threads(int(os.environ.get("SPEED_THREADS", "1")))
+    torch.manual_seed(0)
+    problems, spec = problems_of(workload), WORKLOADS[workload]
+    policy = PolicyNetwork(PolicyConfig(hidden=hidden, aggregation=spec.aggregation))
+    torch.randn(64, 64).softmax(dim=1).multinomial(1)  # torch's own first-use allocations
+    settle_memory()
+    before = resident("VmRSS")
+    advance = engine_of(kind, problems, policy, spec.runs)
+    advance(2)
+    print(json.dumps({"mb": resident("VmHWM") - before}), flush=True)
+    for line in sys.stdin:
+        seconds, steps = float(line), 0
+        wall, cpu = time.perf_counter(), time.process_time()
+        while time.process_time() - cpu < seconds:
+            advance(1)
+            steps += 1
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        print(json.dumps({"steps": steps, "wall": wall, "cpu": cpu}), flush=True)
+
+
+class Worker:
+    """A process measuring one engine on one workload."""
+
+    def __init__(self, kind: str, workload: str, hidden: int, threads: int) -> None:
+        command = [sys.executable, "-W", "ignore", __file__, "--serve", kind, workload, str(hidden)]
+        environment = os.environ | {"OMP_NUM_THREADS": str(threads), "SPEED_THREADS": str(threads)}
+        self.threads = threads
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.mb = float(self._answer()["mb"])
+        self.rates: list[float] = []
+
+    def _answer(self) -> dict[str, float]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("the measured process died")
+        answer: dict[str, float] = json.loads(line)
+        return answer
+
+    def slice(self, seconds: float) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{seconds}\n")
+        self.process.stdin.flush()
+        answer = self._answer()
+        self.rates.append(answer["steps"] / answer["cpu" if self.threads == 1 else "wall"])
+
+    def close(self) -> float:
+        """The median rate of the slices."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+        return statistics.median(self.rates)
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────────
+
+
+def measure(workload: str, hidden: int, threads: int, rounds: int, seconds: float) -> dict[str, Any]:
+    workers = {kind: Worker(kind, workload, hidden, threads) for kind in ENGINES}
+    for _ in range(rounds):
+        for worker in workers.values():
+            worker.slice(seconds)
+    row: dict[str, Any] = {"workload": workload, "d": hidden, "threads": threads}
+    row |= {kind: worker.close() for kind, worker in workers.items()}
+    return row | {f"{kind}_mb": round(worker.mb, 1) for kind, worker in workers.items()}
+
+
+def print_row(row: dict[str, Any]) -> None:
+    spec = WORKLOADS[row["workload"]]
+    ratio, memory = row["native"] / row["plain"], row["plain_mb"] / row["native_mb"]
+    verdict = ""
+    if row["threads"] == 1 and row["d"] in spec.bars:
+        met = ratio >= spec.bars[row["d"]] and memory >= spec.memory_bar
+        verdict = f"bars {spec.bars[row['d']]:g}, {spec.memory_bar:g}: {'met' if met else 'NOT MET'}"
+    rates = " ".join(f"{row[kind]:>9.2f}" for kind in ENGINES)
+    megabytes = " ".join(f"{row[kind + '_mb']:>8.1f}" for kind in ENGINES)
+    print(
+        f"{spec.title:<26}{row['d']:>4}{row['threads']:>3} {rates} {ratio:>7.1f} {megabytes} {memory:>7.1f}  {verdict}",
+        flush=True,
+    )
+
+
+def domain_size_growth(hidden: int = 32) -> None:
+    """Colouring with 70 colours instead of 10: gathering costs the same for every constraint."""
+    seconds = {}
+    for colors in (10, 70):
+        search = profiled_search(f"coloring{colors}", hidden, "max")
+        seconds[colors] = fastest_phases(search, 60)["gather"] / 5000
+    growth = seconds[70] / seconds[10] - 1
+    print(
+        f"gather and aggregation per constraint, colouring, d={hidden}: {seconds[10] * 1e9:.0f} ns with k=10, "
+        f"{seconds[70] * 1e9:.0f} ns with k=70: {growth:+.0%} (bar +30%)"
+    )
+
+
+def growth_with_edges(largest: float, hidden: int = 32) -> None:
+    """Seconds per step of Max-5-SAT from 10^4 edges on, and the slope on logarithmic axes."""
+    import math
+
+    sizes, times = [], []
+    edges = 1e4
+    while edges <= largest:
+        search = profiled_search(f"growing{edges}", hidden, "mean")
+        times.append(fastest_step(search, 5))
+        sizes.append(edges)
+        per_edge = times[-1] / edges * 1e9
+        print(f"  {edges:>12,.0f} edges: {times[-1] * 1e3:>9.2f} ms a step, {per_edge:.1f} ns an edge", flush=True)
+        edges *= 10
+    x, y = [math.log(s) for s in sizes], [math.log(t) for t in times]
+    print(f"slope of log(seconds) over log(edges): {statistics.linear_regression(x, y).slope:.2f} (linear is 1)")
+
+
+def profiled_search(workload: str, hidden: int, aggregation: str) -> Any:
+    from anycsp.graph import compile_graph
+    from anycsp.native.search import NativeSearch
+    from anycsp.policy import PolicyConfig, PolicyNetwork
+
+    policy = PolicyNetwork(PolicyConfig(hidden=hidden, aggregation=aggregation))
+    search = NativeSearch(compile_graph(problems_of(workload)), policy)
+    search.start()
+    return search
+
+
+def fastest_step(search: Any, steps: int) -> float:
+    """Processor seconds of the fastest of so many steps."""
+    times = []
+    for _ in range(steps):
+        began = time.process_time()
+        restarted(search, 1)
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def fastest_phases(search: Any, steps: int) -> dict[str, float]:
+    """Seconds of each phase in the step where it was least disturbed."""
+    profiles = []
+    for _ in range(steps):
+        search.enable_profile()
+        restarted(search, 1)
+        profiles.append(search.phase_seconds())
+    return {phase: min(profile[phase] for profile in profiles) for phase in profiles[0]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one thread, short slices: under three minutes")
+    parser.add_argument("--json", metavar="FILE", help="write the table as a list of objects")
+    parser.add_argument("--workloads", default=",".join(WORKLOADS))
+    parser.add_argument("--hidden", default="32,128")
+    parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.serve[0], options.serve[1], int(options.serve[2]))
+        return
+    rounds, seconds = (3, 0.2) if options.quick else (7, 0.5)
+    print(f"{'':<26}{'':>4}{'':>3} {'steps per second':^29} {'native':>7} {'peak MB':^26} {'plain :':>7}")
+    header = " ".join(f"{kind:>9}" for kind in ENGINES), " ".join(f"{kind:>8}" for kind in ENGINES)
+    print(f"{'workload':<26}{'d':>4}{'th':>3} {header[0]} {': plain':>7} {header[1]} {'native':>7}", flush=True)
+    rows = []
+    for threads in (1,) if options.quick else (1, 2):
+        for workload in options.workloads.split(","):
+            for hidden in map(int, options.hidden.split(",")):
+                rows.append(measure(workload, hidden, threads, rounds, seconds))
+                print_row(rows[-1])
+                if options.json:
+                    Path(options.json).write_text(json.dumps(rows, indent=1))
+    print()
+    for workload in ("maxcut", "maxsat"):
+        for hidden in (32, 128):
+            pair = [r["native"] for r in rows if (r["workload"], r["d"]) == (workload, hidden)]
+            if len(pair) == 2:
+                print(f"two threads, {WORKLOADS[workload].title}, d={hidden}: {pair[1] / pair[0]:.2f} x one (bar 1.7)")
+    domain_size_growth()
+    growth_with_edges(1e6 if options.quick else 1e7)
+
+
+if __name__ == "__main__":
+    main()
