@@ -24,10 +24,11 @@ $(INSTALLED): $(VENV)/.created pyproject.toml constraints.txt $(NATIVE)
 
 EXAMPLE := examples/planted3sat.cnf
 
+# The network alone, so that the demonstration shows the shipped model and not the compiled local search.
 demo: install
 	@mkdir -p build
 	$(BIN)/anycsp info $(EXAMPLE)
-	$(BIN)/anycsp solve $(EXAMPLE) --time-limit 30 | tee build/demo-answer.txt
+	$(BIN)/anycsp solve $(EXAMPLE) --search neural --time-limit 30 | tee build/demo-answer.txt
 	$(BIN)/anycsp check $(EXAMPLE) build/demo-answer.txt
 
 # SolutionChecker, which confirms XCSP3 answers, needs Java; where it cannot be installed those tests are skipped.

@@ -1,6 +1,6 @@
 """The table of docs/xcsp3.md: every XCSP3 file of a folder read, searched and confirmed by the official checker.
 
-    python benchmarks/xcsp3_table.py ../shared/data/xcsp3 --seconds 5 --search tabu+weighting > table.md
+    python benchmarks/xcsp3_table.py ../shared/data/xcsp3 --seconds 4 --search local > table.md
 
 Each file is read in a process of its own, so that the memory is its own. Answers are confirmed by SolutionChecker from
 the ACE jar that pycsp3 bundles; it needs Java.
@@ -13,7 +13,6 @@ import json
 import os
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from importlib.util import find_spec
@@ -24,9 +23,7 @@ import torch
 from anycsp import formats
 from anycsp.errors import AnyCSPError, FormatError, UnsupportedError
 from anycsp.formats import load, parse, xcsp3
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from local_solve import local_solve
+from anycsp.search import solve
 
 
 def one(path: str, seconds: float, search: str) -> dict[str, object]:
@@ -50,7 +47,7 @@ def one(path: str, seconds: float, search: str) -> dict[str, object]:
         "optimise": problem.objective is not None,
     }
     try:
-        result = local_solve(problem, search=search, time_limit=seconds, seed=0)
+        result = solve(problem, search=search, time_limit=seconds, seed=0)
     except AnyCSPError as error:
         return {**row, "reason": f"not searched: {error}"}
     row["violated"] = result.violated
@@ -95,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--search", default="tabu+weighting", help="Strategies of the compiled local search, in turn.")
+    parser.add_argument("--search", default="local")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     spec = find_spec("pycsp3")

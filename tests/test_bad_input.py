@@ -12,10 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anycsp import AnyCSPError, FormatError, Problem, ProblemError, TooLargeError
 from anycsp.cli import run
-from anycsp.formats import read, source
+from anycsp.formats import read, read_text, source
 from anycsp.memory import check_memory
 
 GZ = gzip.compress(b"p cnf 3 2\n1 2 0\n-3 0\n" * 500)
@@ -289,3 +291,54 @@ def test_wrong_usage_is_one_line_and_2(
     monkeypatch.chdir(tmp_path)
     assert run(arguments.split()) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+# ── anything at all ──────────────────────────────────────────────────────────────────────────────
+
+PIECES = [
+    b"-",
+    b"0",
+    b"-1",
+    b"9" * 25,
+    b"[]",
+    b"{}",
+    b'""',
+    b"null",
+    b"true",
+    b"1.5",
+    b"1e400",
+    b"NaN",
+    b"\n",
+    b" ",
+    b"a",
+]
+VALID = {
+    "cnf": "c x\np cnf 3 2\n1 -2 0\n2 3 0\n%\n0\n",
+    "wcnf": "p wcnf 3 2 9\n9 1 -2 0\n3 2 3 0\n",
+    "col": "p edge 3 2\ne 1 2\ne 2 3\n",
+    "rudy": "3 2\n1 2 1\n2 3 -1\n",
+    "mtx": "%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n2 1 1\n3 2 -1\n",
+    "json": problem_json(
+        constraint='{"kind": "table", "scopes": [["a", 1]], "allowed": [[1, 2]], "weight": [2]},'
+        '{"kind": "linear", "scope": [0, 1], "coefficients": [1, -1], "operator": "<=", "bound": 0, "hard": true},'
+        '{"kind": "rule", "scope": [0, 1], "expression": ["lt", {"slot": 0}, ["mul", 2, {"slot": 1}]]}'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VALID)
+@given(st.data())
+def test_damaged_files_are_read_or_refused_but_never_crash(name: str, data: st.DataObject) -> None:
+    text = VALID[name].encode()
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        length = data.draw(st.integers(0, 8))
+        piece = data.draw(st.sampled_from(PIECES) | st.binary(max_size=4))
+        text = text[:at] + piece + text[at + length :]
+    try:
+        problem = read_text(text, format=name, colors=2 if name == "col" else None)
+        problem.violation_of_positions(np.zeros(problem.num_variables, dtype=np.int64))
+        reason = ""
+    except AnyCSPError as error:
+        reason = str(error)
+    assert "\n" not in reason

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from local_solve import local_solve
 
 cp = pytest.importorskip("cpmpy", reason="needs the extra anycsp[cpmpy]")
 
@@ -22,7 +21,10 @@ needs_native = pytest.mark.skipif(not native.available(), reason=f"native module
 
 @pytest.fixture(autouse=True)
 def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(anycsp.search, "solve", local_solve)
+    real = anycsp.search.solve
+    monkeypatch.setattr(
+        anycsp.search, "solve", lambda problem, **o: real(problem, **{"search": "local", "threads": 1, **o})
+    )
 
 
 # ── the examples ─────────────────────────────────────────────────────────────────────────────────────

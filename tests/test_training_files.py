@@ -27,7 +27,7 @@ def test_training_on_a_folder_of_files_beats_the_untrained_policy(tmp_path: Path
     for i in range(50):
         write(distributions.draw(source, 0, i), folder / f"{i:02}.cnf")
     arguments = [
-        str(CONFIGS / "sat.toml"), "--out", str(run), "--minutes", "0.75", "--threads", "1", "--quiet",
+        str(CONFIGS / "sat.toml"), "--out", str(run), "--threads", "1", "--quiet", "--set", "updates=120",
         "--set", f"distribution=files:{folder}", "--set", "validation_depths=[40, 100]",
     ]  # fmt: skip
     done = CliRunner().invoke(train, arguments, catch_exceptions=False)

@@ -62,8 +62,11 @@ def test_without_top_every_clause_is_soft() -> None:
 
 
 def test_writing_and_reading_back() -> None:
-    problem = read_text(OLD, format="wcnf")
-    assert counts(read_text(write(problem), format="wcnf")) == counts(problem)
+    for text in (OLD, NEW, "p wcnf 3 1\n2 1 -1 0\n"):
+        problem = read_text(text, format="wcnf")
+        again = read_text(write(problem))
+        assert again.num_variables == problem.num_variables
+        assert counts(again) == counts(problem)
 
 
 def test_answers_are_binary_strings() -> None:

@@ -53,7 +53,7 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
 @format_option
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
-@click.option("--search", default="auto", show_default=True, help="auto, neural, local or hybrid.")
+@click.option("--search", type=click.Choice(["auto", "neural", "local", "hybrid"]), default="auto", show_default=True)
 @click.option("--time-limit", type=click.FloatRange(min=0), metavar="S", help="Seconds of search; default 10.")
 @click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Steps of search; default no limit.")
 @click.option("--runs", type=click.IntRange(min=1), metavar="R", help="Parallel runs; default the model's.")

@@ -125,12 +125,16 @@ def _first_error(source: Source) -> Exception:
 
 
 def write(problem: Problem) -> str:
-    """The form of 2022."""
+    """The old form: its header keeps variables that occur in no clause, and is recognised whatever the clauses."""
     for name, domain in zip(problem.names, problem.domain_list, strict=True):
         if domain.labels is not None or domain.values.tolist() != [0, 1]:
             raise ConversionError(f"wcnf has values 0 and 1 only, variable {name!r} has {domain.summary()}")
     if problem.objective is not None and problem.objective.kind != "cost":
         raise ConversionError(f"wcnf has costs only, the problem has the objective {problem.objective.kind!r}")
+    soft = [float(w) for block in problem.blocks for w in block.terms.weight[~block.terms.hard]]
+    if any(not weight.is_integer() for weight in soft):
+        raise ConversionError("wcnf has integer weights")
+    top = int(sum(soft)) + 1
     rows: list[tuple[int, str]] = []
     for block in problem.blocks:
         if not isinstance(block, ClauseBlock):
@@ -141,13 +145,13 @@ def write(problem: Problem) -> str:
         for row, index in enumerate(block.terms.index.tolist()):
             clause = literals[block.scope_start[row] : block.scope_start[row + 1]].tolist()
             if block.tautology[row]:
+                if not clause:
+                    raise ConversionError(f"wcnf cannot say that constraint {index + 1}, on no variables, always holds")
                 clause.append(-clause[0])
-            weight = float(block.terms.weight[row])
-            if not block.terms.hard[row] and not weight.is_integer():
-                raise ConversionError(f"wcnf has integer weights, constraint {index + 1} has {weight}")
-            head = "h" if block.terms.hard[row] else str(int(weight))
-            rows.append((index, " ".join([head, *map(str, clause), "0"])))
-    return "\n".join(line for _, line in sorted(rows)) + "\n"
+            weight = top if block.terms.hard[row] else int(block.terms.weight[row])
+            rows.append((index, " ".join(map(str, [weight, *clause, 0]))))
+    header = f"p wcnf {problem.num_variables} {problem.num_constraints} {top}"
+    return "\n".join([header, *(line for _, line in sorted(rows))]) + "\n"
 
 
 def answer(problem: Problem, positions: npt.NDArray[np.integer[Any]]) -> list[str]:

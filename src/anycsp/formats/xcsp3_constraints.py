@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,11 @@ class Loader:
             return {symbol: self._code(symbol) for symbol in x.domain}
         if len(x.domain) == 1 and isinstance(x.domain[0], range):
             return x.domain[0]
-        return [v for part in x.domain for v in ([part] if isinstance(part, int) else part)]
+        values = [v for part in x.domain for v in ([part] if isinstance(part, int) else part)]
+        if any(a >= b for a, b in pairwise(values)):
+            # The standard asks for it, and the official checker misjudges answers where it is not so.
+            raise ProblemError("the values of a domain are not in increasing order")
+        return values
 
     def _code(self, symbol: str) -> int:
         return self._symbol.setdefault(symbol, len(self._symbol))

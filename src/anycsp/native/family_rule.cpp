@@ -2,7 +2,7 @@
 //
 // A slot's labels need the program once for every value, but only the nodes above that slot's leaves change: they are
 // listed per slot, and long sums are updated by what changed below them. So a value costs the length of the path from
-// its leaf to the root, however long the rule.
+// its leaf to the root, however long the rule. Each of these nodes is computed for all values before the next.
 #include <algorithm>
 #include <cstdlib>
 
@@ -48,9 +48,12 @@ struct Program {
 
 struct Scratch {
     int32_t constraint = -1;
-    std::vector<int64_t> base, now;      // by node: at the assignment, and with one slot moved
-    std::vector<uint8_t> base_bad, bad;  // by node: undefined
+    std::vector<int64_t> base, now;        // by node: at the assignment, and with one slot moved
+    std::vector<uint8_t> base_bad;         // by node: undefined
     int64_t bad_count = 0;
+    std::vector<int64_t> columns;          // the dependents of a slot, each for all values
+    std::vector<const int64_t*> column;    // by node: its column, or null where the slot does not matter
+    std::vector<int32_t> bad;              // by value: undefined nodes
     std::vector<int64_t> work;
 };
 thread_local Scratch scratch;
@@ -209,66 +212,109 @@ class Rule : public Evaluator {
             scratch.bad_count += bad;
         }
         scratch.now = scratch.base;
-        scratch.bad = scratch.base_bad;
+        scratch.column.assign(program.nodes(), nullptr);
     }
 
     void slot(int32_t s, const int32_t*, int64_t* out) const override {
-        const int32_t c = scratch.constraint, x = problem_.scope[s];
+        const int32_t c = scratch.constraint, x = problem_.scope[s], size = problem_.domain_size(x);
         const Program& program = programs_[program_[row(c)]];
         const auto& dependents = program.dependents[s - problem_.scope_start[c]];
-        const int64_t* value = problem_.value.data() + problem_.value_start[x];
         int64_t bad_elsewhere = scratch.bad_count;
         for (const Dependent& d : dependents) bad_elsewhere -= scratch.base_bad[d.node];
-        for (int32_t v = 0; v < problem_.domain_size(x); ++v) {
-            int64_t bad = bad_elsewhere;
-            for (const Dependent& d : dependents) {
-                bad += update(program, d, value[v]);
-            }
-            out[v] = far(program, bad);
-        }
+        scratch.bad.assign(size, static_cast<int32_t>(bad_elsewhere));
+        scratch.columns.resize(dependents.size() * size);
+        int64_t* column = scratch.columns.data();
         for (const Dependent& d : dependents) {
-            scratch.now[d.node] = scratch.base[d.node];
-            scratch.bad[d.node] = scratch.base_bad[d.node];
+            if (program.code[d.node] == Slot)
+                std::copy_n(problem_.value.data() + problem_.value_start[x], size, column);
+            else
+                fill(program, d, size, column);
+            scratch.column[d.node] = column;
+            column += size;
         }
+        measure(program, size, out);
+        for (const Dependent& d : dependents) scratch.column[d.node] = nullptr;
     }
 
   private:
-    // Recomputes one node with a slot at `value`; whether it is undefined.
-    static uint8_t update(const Program& program, const Dependent& d, int64_t value) {
+    // An operand for every value: its column, or the one number it is.
+    struct Operand {
+        const int64_t* at;
+        int32_t stride;
+        int64_t operator[](int32_t v) const { return at[v * stride]; }
+    };
+    static Operand operand(int32_t node) {
+        const int64_t* column = scratch.column[node];
+        return column ? Operand{column, 1} : Operand{&scratch.base[node], 0};
+    }
+
+    template <class Function>
+    static void map(const Program& program, int32_t node, int32_t size, int64_t* out, Function function) {
+        const int32_t* o = program.operand.data() + program.operand_start[node];
+        const Operand a = operand(o[0]), b = operand(o[1]);
+        for (int32_t v = 0; v < size; ++v) out[v] = function(a[v], b[v]);
+    }
+
+    // One node for all values of the slot.
+    static void fill(const Program& program, const Dependent& d, int32_t size, int64_t* out) {
         const int32_t n = d.node, first = program.operand_start[n], count = program.operand_start[n + 1] - first;
-        if (program.code[n] == Slot) {
-            scratch.now[n] = value;
-            return 0;
+        if (program.code[n] == Add) {
+            std::fill_n(out, size, scratch.base[n]);
+            for (int32_t i = d.first_changed; i < d.last_changed; ++i) {
+                const int32_t child = program.changed[i];
+                const int64_t before = scratch.base[child], *now = scratch.column[child];
+                for (int32_t v = 0; v < size; ++v) out[v] += now[v] - before;
+            }
+            return;
         }
-        if (program.code[n] == Add && d.last_changed - d.first_changed < count) {
-            int64_t sum = scratch.base[n];
+        if (count == 2) {
+            switch (program.code[n]) {
+                case Sub: return map(program, n, size, out, [](int64_t a, int64_t b) { return a - b; });
+                case Mul: return map(program, n, size, out, [](int64_t a, int64_t b) { return a * b; });
+                case Dist: return map(program, n, size, out, [](int64_t a, int64_t b) { return std::abs(a - b); });
+                case Lt: return map(program, n, size, out, [](int64_t a, int64_t b) { return a < b; });
+                case Le: return map(program, n, size, out, [](int64_t a, int64_t b) { return a <= b; });
+                case Ge: return map(program, n, size, out, [](int64_t a, int64_t b) { return a >= b; });
+                case Gt: return map(program, n, size, out, [](int64_t a, int64_t b) { return a > b; });
+                case Eq: return map(program, n, size, out, [](int64_t a, int64_t b) { return a == b; });
+                case Ne: return map(program, n, size, out, [](int64_t a, int64_t b) { return a != b; });
+                case And: return map(program, n, size, out, [](int64_t a, int64_t b) { return (a != 0) & (b != 0); });
+                case Or: return map(program, n, size, out, [](int64_t a, int64_t b) { return (a != 0) | (b != 0); });
+                case Imp: return map(program, n, size, out, [](int64_t a, int64_t b) { return (a == 0) | (b != 0); });
+                default: break;
+            }
+        }
+        for (int32_t v = 0; v < size; ++v) {
             for (int32_t i = d.first_changed; i < d.last_changed; ++i)
-                sum += scratch.now[program.changed[i]] - scratch.base[program.changed[i]];
-            scratch.now[n] = sum;
-            return 0;
+                scratch.now[program.changed[i]] = scratch.column[program.changed[i]][v];
+            uint8_t bad = 0;
+            out[v] = apply(program.code[n], scratch.now.data(), program.operand.data() + first, count, bad);
+            scratch.bad[v] += bad;
         }
-        uint8_t bad = 0;
-        scratch.now[n] = apply(program.code[n], scratch.now.data(), program.operand.data() + first, count, bad);
-        return bad;
+        for (int32_t i = d.first_changed; i < d.last_changed; ++i)
+            scratch.now[program.changed[i]] = scratch.base[program.changed[i]];
     }
 
     // How far the root is from true: for a comparison the difference of its sides, else 0 or 1.
-    static int64_t far(const Program& program, int64_t bad) {
+    static void measure(const Program& program, int32_t size, int64_t* out) {
         const int32_t root = program.nodes() - 1;
-        if (bad > 0) return 1;
-        if (scratch.now[root] != 0) return 0;
+        const Operand truth = operand(root);
         const int32_t* o = program.operand.data() + program.operand_start[root];
         const int32_t count = program.operand_start[root + 1] - program.operand_start[root];
-        if (count != 2) return 1;
-        const int64_t difference = scratch.now[o[0]] - scratch.now[o[1]];
-        switch (program.code[root]) {
-            case Lt: return distance(LT, difference);
-            case Le: return distance(LE, difference);
-            case Ge: return distance(GE, difference);
-            case Gt: return distance(GT, difference);
-            case Eq: return distance(EQ, difference);
-            default: return 1;
-        }
+        int32_t op = -1;
+        if (count == 2) switch (program.code[root]) {
+                case Lt: op = LT; break;
+                case Le: op = LE; break;
+                case Ge: op = GE; break;
+                case Gt: op = GT; break;
+                case Eq: op = EQ; break;
+                default: break;
+            }
+        for (int32_t v = 0; v < size; ++v) out[v] = scratch.bad[v] > 0 || truth[v] == 0;
+        if (op < 0) return;
+        const Operand left = operand(o[0]), right = operand(o[1]);
+        for (int32_t v = 0; v < size; ++v)
+            if (out[v] && scratch.bad[v] == 0) out[v] = distance(op, left[v] - right[v]);
     }
 
     void read_programs(const nanobind::dict& arrays) {

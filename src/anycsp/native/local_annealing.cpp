@@ -2,10 +2,10 @@
 // the temperature falls geometrically. Cycle follows cycle, hot again and longer each time; where the end of the
 // search is known, the last one is stretched to end with it.
 //
-// The temperature range is measured, not guessed. A short first cycle over a wide range, from twice the mean
-// |difference| of a move down to a fortieth of that, shows how the violated weight falls with the temperature. `hot`
-// is where 82% of the fall is done: above it the order found is lost again, below it cycles start half frozen. At
-// hot / 5 nearly nothing moves. Both constants come from generated Max-k-SAT and MaxCut instances (docs/local-search.md).
+// The temperature range is measured, not guessed. A quick first cooling, from twice the mean |difference| of a move,
+// watches how often a proposal is accepted although it is uphill: `hot` is where that falls to 7% (above it the order
+// found is lost again), `cold` where it falls to one in a thousand, both divided by the number of other values a
+// variable has. These rates suit all kinds of problems, whatever the weights; docs/local-search.md has measurements.
 #include <algorithm>
 #include <cmath>
 
@@ -14,8 +14,10 @@
 namespace anycsp::local {
 namespace {
 
-constexpr double kFall = 0.82, kRange = 5.0;
-constexpr double kProbeHot = 2.0, kProbeRange = 40.0, kProbeSweeps = 64.0;
+constexpr double kHotRate = 0.07, kColdRate = 0.001;
+constexpr double kProbeStart = 2.0, kProbeCooling = 0.94;
+constexpr double kProbeProposals = 2000;  // for each other value of a variable, at every temperature
+constexpr int kProbeSteps = 400;          // at most
 constexpr double kQuench = 0.01;    // the share of a cycle that ends it without uphill moves
 constexpr double kShortest = 16.0;  // sweeps; a shorter cycle finds nothing
 
@@ -26,10 +28,13 @@ class Annealing : public Strategy {
           model_(run.state.model()),
           bare_(model_.score.uniform && model_.simple),
           given_hot_(parameters.get("hot", 0.0, 0.0, 1e300)),
-          range_(parameters.get("range", kRange, 1.0, 1e9)),
-          fall_(parameters.get("fall", kFall, 0.0, 1.0)),
+          given_cold_(parameters.get("cold", given_hot_ / 5.0, 0.0, 1e300)),
+          hot_rate_(parameters.get("hot_rate", kHotRate, 0.0, 1.0)),
+          cold_rate_(parameters.get("cold_rate", kColdRate, 0.0, 1.0)),
           first_sweeps_(parameters.get("sweeps", 256.0, 1.0, 1e15)),
-          growth_(parameters.get("growth", 2.0, 1.0, 1e6)) {}
+          growth_(parameters.get("growth", 2.0, 1.0, 1e6)),
+          alternatives_(double(model_.problem->values() - model_.problem->variables) /
+                        std::max<double>(1.0, model_.movable.size())) {}
 
     // A hard constraint weighs more than all soft ones on any of its variables, which is enough to be kept when cold;
     // its weight in the score would make soft constraints invisible while it thaws.
@@ -47,13 +52,16 @@ class Annealing : public Strategy {
 
     void begin() override {
         at_ = 0;
-        energy_ = 0;
-        probe_.clear();
-        if (given_hot_ > 0) {
-            begin_cycle(given_hot_, range_, first_sweeps_);
+        probing_ = given_hot_ == 0.0;
+        if (probing_) {
+            hot_ = cold_ = temperature_ = kProbeStart * typical_difference();
+            probe_steps_ = proposals_ = uphill_ = 0;
+            cycle_began_ = Clock::now();
+            fill_table();
         } else {
-            probing_ = true;
-            begin_cycle(kProbeHot * typical_difference(), kProbeRange, kProbeSweeps);
+            hot_ = given_hot_;
+            cold_ = given_cold_;
+            begin_cycle(first_sweeps_);
         }
     }
 
@@ -80,23 +88,26 @@ class Annealing : public Strategy {
     // The next cycle's length. One that leaves no room for an even longer one takes all the room there is.
     double planned(double sweeps) const {
         const double seconds = std::chrono::duration<double>(Clock::now() - cycle_began_).count();
-        const double room = run_.horizon.moves_left(run_.moves, seconds / (sweep_ * model_.movable.size())) /
+        const double room = run_.horizon.moves_left(run_.moves, seconds / double(run_.moves - cycle_began_at_)) /
                             double(model_.movable.size());
         return sweeps * (1.0 + growth_) > room ? std::max(room, kShortest) : sweeps;
     }
 
-    void begin_cycle(double hot, double range, double sweeps) {
+    void begin_cycle(double sweeps) {
         cycle_began_ = Clock::now();
-        hot_ = hot;
-        cycle_range_ = range;
+        cycle_began_at_ = run_.moves;
         sweeps_ = sweeps;
         sweep_ = 0;
-        set_temperature();
+        cool();
     }
 
-    void set_temperature() {
+    void cool() {
         const double cooling = sweeps_ * (1.0 - kQuench);
-        temperature_ = sweep_ < cooling ? hot_ * std::pow(cycle_range_, -sweep_ / cooling) : 0.0;
+        temperature_ = sweep_ < cooling ? hot_ * std::pow(cold_ / hot_, sweep_ / cooling) : 0.0;
+        fill_table();
+    }
+
+    void fill_table() {
         for (int i = 1; i < kTable; ++i) accept_[i] = temperature_ > 0 ? std::exp(-i / temperature_) * 0x1p64 : 0.0;
     }
 
@@ -115,7 +126,7 @@ class Annealing : public Strategy {
             const Weight difference = state_.difference(x, to);
             ++run_.moves;
             if (accepts(difference)) {
-                energy_ += difference;
+                uphill_ += difference > 0;
                 run_.move<features>(x, to);
                 if (run_.solved()) return;
             }
@@ -127,40 +138,44 @@ class Annealing : public Strategy {
     }
 
     void end_sweep() {
-        if (probing_) probe_.push_back({temperature_, energy_});
-        if (++sweep_ < sweeps_) return set_temperature();
         if (probing_) {
-            probing_ = false;
-            begin_cycle(hot_from_probe(), range_, planned(first_sweeps_));
+            proposals_ += model_.movable.size();
+            if (proposals_ >= kProbeProposals * alternatives_) end_probe_step();
+        } else if (++sweep_ < sweeps_) {
+            cool();
         } else {
-            begin_cycle(hot_, range_, planned(sweeps_ * growth_));
+            begin_cycle(planned(sweeps_ * growth_));
         }
     }
 
-    // The temperature at which the probe's energy had fallen by `fall_` of all it fell.
-    double hot_from_probe() const {
-        const double top = double(probe_.front().energy), bottom = double(probe_.back().energy);
-        for (size_t i = probe_.size(); i-- > 0;)
-            if (top - double(probe_[i].energy) <= fall_ * (top - bottom)) return std::max(probe_[i].temperature, 1e-3);
-        return hot_;
+    void end_probe_step() {
+        const double rate = double(uphill_) / double(proposals_) * alternatives_;
+        proposals_ = uphill_ = 0;
+        cold_ = temperature_;
+        if (rate >= hot_rate_) hot_ = temperature_;
+        if (rate < cold_rate_ || ++probe_steps_ == kProbeSteps) {
+            probing_ = false;
+            begin_cycle(planned(first_sweeps_));
+        } else {
+            temperature_ *= kProbeCooling;
+            fill_table();
+        }
     }
-
-    struct Reading {
-        double temperature;
-        Weight energy;
-    };
 
     static constexpr int kTable = 64;
     const Model& model_;
     const bool bare_;
-    const double given_hot_, range_, fall_, first_sweeps_, growth_;
-    double hot_ = 1.0, cycle_range_ = kRange, sweeps_ = 0.0, sweep_ = 0.0, temperature_ = 1.0;
+    const double given_hot_, given_cold_, hot_rate_, cold_rate_, first_sweeps_, growth_;
+    const double alternatives_;  // mean number of other values of a variable
+    double hot_ = 1.0, cold_ = 1.0, temperature_ = 1.0;
     double accept_[kTable];  // chance of accepting a small difference, times 2^64
-    Weight energy_ = 0;      // weighted violation relative to the start
-    size_t at_ = 0;          // place in the sweep
+    double sweeps_ = 0.0, sweep_ = 0.0;  // of the cycle
+    size_t at_ = 0;                      // place in the sweep
     Clock::time_point cycle_began_;
+    int64_t cycle_began_at_ = 0;  // moves
     bool probing_ = false;
-    std::vector<Reading> probe_;
+    int64_t proposals_ = 0, uphill_ = 0;  // at the probe's temperature; uphill ones that were accepted
+    int probe_steps_ = 0;
 };
 
 }  // namespace

@@ -39,11 +39,11 @@ void Run::start(const int32_t* positions) {
     state.place(positions, strategy_->weights());
     overflowed_ = true;
     keep_best();
-    strategy_->begin();
+    if (!model_.movable.empty()) strategy_->begin();
 }
 
 void Run::advance(int64_t count) {
-    if (!solved() && !model_.movable.empty()) strategy_->advance(count);
+    if (!finished()) strategy_->advance(count);
 }
 
 void Run::keep_best() {

@@ -81,6 +81,8 @@ class Run {
     }
 
     bool solved() const { return best_score_ == 0; }
+    // Nothing is left to do: solved, or every domain has one value.
+    bool finished() const { return solved() || model_.movable.empty(); }
     Weight best_score() const { return best_score_; }
     const std::vector<int32_t>& best_positions() const { return best_positions_; }
     // Throws unless the state equals one computed afresh.

@@ -69,7 +69,7 @@ int32_t Search::next_run() {
     int32_t chosen = -1;
     for (size_t i = 0; i < runs_.size(); ++i) {
         const Run& run = *runs_[i];
-        if (busy_[i] || run.solved() || run.moves >= target_[i] || run.moves / slice_ > solved_slice_) continue;
+        if (busy_[i] || run.finished() || run.moves >= target_[i] || run.moves / slice_ > solved_slice_) continue;
         if (chosen < 0 || run.moves < runs_[chosen]->moves) chosen = static_cast<int32_t>(i);
     }
     return chosen;

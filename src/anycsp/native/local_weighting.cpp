@@ -102,8 +102,9 @@ class Weighting : public Strategy {
         touched.clear();
     }
 
+    // Hard constraints first: soft ones gain weight only while no hard one is violated.
     void grow() {
-        const IndexSet& violated = state_.violated();
+        const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
         const bool all = violated.size() <= bumps_;
         for (int32_t k = 0; k < std::min(violated.size(), bumps_); ++k) {
             const int32_t c = violated[all ? k : random_.below(violated.size())];

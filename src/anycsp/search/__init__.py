@@ -49,15 +49,17 @@ def solve(
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
-    `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both in
-    turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path. `runs` independent runs share the time; the best of
-    them is returned. `hint` is a starting assignment (variables it lacks start at random). Ends at
-    `time_limit` seconds, `steps` steps, when nothing is violated, or when `stop` is set or the callback
-    returns True. With an objective to minimize or maximize the search goes on from every assignment that violates
-    nothing, asking for a better one, until its limits.
+    `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "auto" whichever
+    suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search.
+    `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
+    (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
+    when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
+    from every assignment that violates nothing, asking for a better one, until its limits.
     """
     if search not in SEARCHES:
         raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
+    if search == "hybrid":
+        raise AnyCSPError("hybrid search is not in this version: use local or neural")
     for name, limit in (("time_limit", time_limit), ("steps", steps), ("runs", runs), ("threads", threads)):
         if limit is not None and (not limit >= 0 or (name in ("runs", "threads") and limit < 1)):
             raise AnyCSPError(f"{name} = {limit}: must be positive")

@@ -12,5 +12,8 @@ if TYPE_CHECKING:
 
 
 def choose_search(problem: Problem, model: str | Model) -> str:
-    """Local search wherever it was built."""
-    return "local" if native.available() else "neural"
+    """A model that was asked for is used; otherwise compiled local search, wherever it was built: on generated
+    instances of all five kinds it reaches better assignments sooner than the policies shipped so far."""
+    if model != "auto" or not native.available():
+        return "neural"
+    return "local"

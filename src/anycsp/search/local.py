@@ -82,7 +82,8 @@ class LocalSearch:
         ]  # fmt: skip
 
     def best_score(self) -> npt.NDArray[np.float64]:
-        return np.array(self._search.best_score(), dtype=np.float64)[:, None] + self._constant[3]
+        scores: npt.NDArray[np.float64] = np.array(self._search.best_score())[:, None] + self._constant[3]
+        return scores
 
     def best_positions(self) -> npt.NDArray[np.int32]:
         positions: npt.NDArray[np.int32] = self._search.best_positions()

@@ -1,7 +1,8 @@
 """Optimisation: solve, demand something better than the answer, and go on from it until the time is up.
 
 The demand is one more constraint on the objective. How much better is asked for doubles with every success, so that
-wide objectives are not descended one by one, and shrinks when a share of the time brings nothing.
+wide objectives are not descended one by one, and shrinks when a share of the time brings nothing; the next share then
+starts elsewhere, since the neighbourhood of the best assignment had its turn.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def optimize(
     callback: Callback | None = None,
     hint: Any = None,
     stop: threading.Event | None = None,
+    seed: int = 0,
     **options: Any,
 ) -> Result:
     """`run` solves a problem without objective. Ends with the best assignment that violates nothing, or, where none
@@ -42,6 +44,7 @@ def optimize(
     best: Result | None = None
     trace: list[TracePoint] = []
     gain = 1
+    failures = attempts = 0
     while True:
         demanded = problem.copy()
         demanded.objective = None
@@ -51,16 +54,18 @@ def optimize(
             demanded.add(objective.better_than(worst_accepted), hard=True)
         elapsed = time.perf_counter() - began
         left = None if time_limit is None else max(0.0, time_limit - elapsed)
-        share = left if best is None or left is None or gain == 1 else min(left, max(SHORTEST, SHARE * left))
+        share = left if best is None or left is None else min(left, max(SHORTEST, SHARE * left))
         found = run(
             demanded,
             time_limit=share,
             steps=None if steps is None else steps - spent,
-            callback=_relayed(callback, spent, elapsed, best),
-            hint=hint,
+            callback=_relayed(callback, spent, elapsed, best, stop),
+            hint=None if failures % 2 else hint,
             stop=stop,
+            seed=seed + attempts,
             **options,
         )
+        attempts += 1
         spent += found.steps
         seconds = time.perf_counter() - began
         if found.violated == 0:
@@ -74,19 +79,18 @@ def optimize(
             trace.append(TracePoint(spent, seconds, 0, 0.0, 0, found.found_by))
             names = problem.names
             hint = {names[x]: problem.domain(x).external(int(p)) for x, p in enumerate(found.positions)}
-            gain *= 2
+            gain, failures = gain * 2, 0
             if callback is not None and callback(_progress(spent, seconds, best, improved=True)):
                 stop.set()
         elif best is None:
             return replace(found, objective=objective_of(problem, found.violated_weight, found.positions))
-        elif gain > 1:
-            gain = max(1, gain // 4)
+        else:
+            gain, failures = max(1, gain // 4), failures + 1
         out_of_time = time_limit is not None and seconds >= time_limit
-        if stop.is_set() or out_of_time or (steps is not None and spent >= steps) or (found.violated and share == left):
-            if best is None:
-                continue
+        out_of_steps = steps is not None and spent >= steps
+        if stop.is_set() or out_of_time or out_of_steps:
             status = "interrupted" if stop.is_set() else "satisfied"
-            return replace(best, status=status, steps=spent, seconds=seconds, trace=trace)
+            return replace(best, status=status, steps=spent, seconds=seconds, seed=seed, trace=trace)
 
 
 def _progress(step: int, seconds: float, best: Result, improved: bool) -> Progress:
@@ -94,15 +98,20 @@ def _progress(step: int, seconds: float, best: Result, improved: bool) -> Progre
     return Progress(step, seconds, 0, 0.0, 0, improved, best.objective["value"])
 
 
-def _relayed(callback: Callback | None, spent: int, before: float, best: Result | None) -> Callback | None:
-    """What a caller hears while a demand is searched for: the best so far, not what the demand lacks."""
+def _relayed(
+    callback: Callback | None, spent: int, before: float, best: Result | None, stop: threading.Event
+) -> Callback | None:
+    """What a caller hears while a demand is searched for: the best so far, not what the demand lacks. A caller who has
+    heard enough ends all of it."""
     if callback is None:
         return None
 
     def relay(progress: Progress) -> bool | None:
         step, seconds = spent + progress.step, before + progress.seconds
-        if best is not None:
-            return callback(_progress(step, seconds, best, improved=False))
-        return callback(replace(progress, step=step, seconds=seconds))
+        mine = replace(progress, step=step, seconds=seconds)
+        enough = callback(mine if best is None else _progress(step, seconds, best, improved=False))
+        if enough:
+            stop.set()
+        return enough
 
     return relay

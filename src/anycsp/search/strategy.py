@@ -5,6 +5,8 @@ docs/local-search.md has the measurements this rule is drawn from.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from anycsp.graph import ConstraintValueGraph
@@ -28,4 +30,4 @@ def _may_be_satisfiable(graph: ConstraintValueGraph) -> bool:
     if graph.terms.hard.any() or (graph.terms.weight != 1).any():
         return False
     arity = np.diff(graph.scope_start)
-    return float(-np.log1p(-(0.5**arity)).sum()) < graph.num_variables * np.log(2)
+    return float(-np.log1p(-(0.5**arity)).sum()) < graph.num_variables * math.log(2)
