@@ -26,7 +26,6 @@ from anycsp.constraints.base import (
     Labelling,
     Positions,
     Terms,
-    edges_of_slots,
     ragged_rows,
 )
 from anycsp.domains import Domain, Domains
@@ -253,18 +252,10 @@ class TableBlock(Block):
         return result
 
     def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
+        if len(rows) == len(self):
+            return {"terms": self.terms, "scope_start": self.scope_start, "scope": self.scope, "domains": domains}
         start, slots = ragged_rows(self.scope_start, rows)
-        edge_slot, edge_position = edges_of_slots(self.scope[slots], domains)
-        return {
-            "terms": self.terms.take(rows),
-            "scope_start": start,
-            "scope": self.scope[slots],
-            "domains": domains,
-            "edge_slot": edge_slot,
-            "edge_position": edge_position,
-            "variable": torch.from_numpy(self.scope[slots]),
-            "constraint": torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(start))),
-        }
+        return {"terms": self.terms.take(rows), "scope_start": start, "scope": self.scope[slots], "domains": domains}
 
 
 def _alike(problem: Problem, scopes: Sequence[Sequence[int]]) -> bool:
@@ -300,7 +291,7 @@ def _matching(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     offset = np.array(offsets, dtype=np.int64)[local].reshape(-1)  # slot-wise: two a constraint
     partner = common["scope"].reshape(-1, 2)[:, ::-1].reshape(-1).copy()
     return MatchingLabelling(
-        **{k: v for k, v in common.items() if k not in ("variable", "constraint")},
+        **common,
         partner=torch.from_numpy(partner),
         offset=torch.from_numpy(offset),
         conflict=torch.from_numpy(np.concatenate(pool)),
@@ -336,6 +327,7 @@ def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     common = block._common(rows, domains)
     return DenseLabelling(
         **common,
+        variable=torch.from_numpy(common["scope"]),
         base=torch.from_numpy(base),
         stride=torch.from_numpy(strides[ragged_rows(start, local)[1]]),
         truth=torch.from_numpy(np.concatenate([r.truth for r in relations])),
@@ -345,10 +337,7 @@ def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
 @dataclass(frozen=True)
 class DenseLabelling(Labelling):
     native_kind: ClassVar[str] = "dense"
-    edge_slot: torch.Tensor
-    edge_position: torch.Tensor
     variable: torch.Tensor
-    constraint: torch.Tensor
     base: torch.Tensor
     """[constraints]: where the relation begins in `truth`."""
     stride: torch.Tensor
@@ -358,10 +347,10 @@ class DenseLabelling(Labelling):
     def labels(self, positions: torch.Tensor) -> torch.Tensor:
         own = positions.index_select(1, self.variable) * self.stride
         address = self.base.repeat(len(positions), 1)
-        address.index_add_(1, self.constraint, own)
-        others = address.index_select(1, self.constraint) - own
-        step = self.edge_position * self.stride[self.edge_slot]
-        return self.truth[others.index_select(1, self.edge_slot) + step]
+        address.index_add_(1, self.slot_constraint, own)
+        others = address.index_select(1, self.slot_constraint) - own
+        slot, position = self.edges
+        return self.truth[others.index_select(1, slot) + position * self.stride[slot]]
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {"base": self.base.numpy(), "stride": self.stride.numpy(), "truth": self.truth.numpy()}
@@ -377,7 +366,7 @@ def _tuple_lists(block: TableBlock, rows: IntArray, domains: Domains) -> Labelli
     arities = np.array([len(r.sizes) for r in relations], dtype=np.int64)
     cells = counts * arities
     return TupleListLabelling(
-        **{k: v for k, v in common.items() if k not in ("edge_slot", "edge_position", "variable", "constraint")},
+        **common,
         relation=local.astype(np.int64),
         allowed=np.array([r.allowed for r in relations], dtype=np.bool_),
         tuple_start=np.concatenate([[0], np.cumsum(cells)]).astype(np.int64),
