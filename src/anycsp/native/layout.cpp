@@ -98,6 +98,8 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
 
     topology.variables = p.variables;
     topology.values = p.values();
+    for (int32_t x = 0; x < p.variables; ++x)
+        topology.largest_domain = std::max(topology.largest_domain, p.domain_size(x));
     topology.constraints = p.constraints;
     topology.value_start = p.value_start.data();
     topology.scope_start = p.scope_start.data();
@@ -127,6 +129,7 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
         while (last < p.variables && p.value_start[last + 1] - p.value_start[x] <= rows) ++last;
         variable_blocks.push_back({x, last, false});
         largest_block = std::max(largest_block, p.value_start[last] - p.value_start[x]);
+        most_variables_in_block = std::max(most_variables_in_block, last - x);
         x = last;
     }
     group_block.assign(1, 0);
@@ -135,6 +138,7 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
         size_t last = block + 1;
         while (last < variable_blocks.size() && variable_blocks[last].last - first <= kGroupVariables) ++last;
         group_block.push_back(static_cast<int32_t>(last));
+        most_variables_in_group = std::max(most_variables_in_group, variable_blocks[last - 1].last - first);
         largest_group =
             std::max(largest_group, p.value_start[variable_blocks[last - 1].last] - p.value_start[first]);
         block = last;

@@ -15,6 +15,8 @@ class PackedNetwork {
 public:
     PackedNetwork(const nanobind::dict& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
                   float inertia, const Kernels& kernels);
+    PackedNetwork(const PackedNetwork&) = delete;
+    PackedNetwork& operator=(const PackedNetwork&) = delete;
 
     const Network& view() const { return network_; }
 

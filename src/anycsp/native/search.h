@@ -35,7 +35,7 @@ struct SearchOptions {
 
 class Search {
 public:
-    Search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout, std::unique_ptr<PackedNetwork> network,
+    Search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout, std::shared_ptr<PackedNetwork> network,
            std::vector<double> constant, SearchOptions options);
 
     // Writes the labels of external families, for all runs, from `positions`.
@@ -50,7 +50,7 @@ public:
 
     std::shared_ptr<Problem> problem;
     std::shared_ptr<Layout> layout;
-    std::unique_ptr<PackedNetwork> network;
+    std::shared_ptr<PackedNetwork> network;
     SearchOptions options;
     External external;
     int64_t step = 0;

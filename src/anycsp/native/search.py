@@ -77,9 +77,9 @@ class NativeSearch:
             "gain": config.features == "gain",
             "inertia": float(policy.inertia.detach()) if policy.inertia is not None else 0.0,
         }
-        weights = step_weights(policy, layout.linear)
+        network = module.make_network(step_weights(policy, layout.linear), layout, options)
         constant = np.ascontiguousarray(graph.constant, dtype=np.float64)
-        self._search = module.make_search(problem, layout, weights, options, constant, _external(graph))
+        self._search = module.make_search(problem, layout, network, options, constant, _external(graph))
         self._hidden = config.hidden
         self._profiled_from = 0
         self.steps = 0

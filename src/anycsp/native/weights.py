@@ -10,8 +10,6 @@ M_C, W̃ its centred second matrix and σ its standard deviation, the two messag
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -28,18 +26,28 @@ def _centred(weight: FloatArray, bias: FloatArray | None = None) -> tuple[FloatA
 
 def step_weights(policy: PolicyNetwork, linear: bool) -> dict[str, npt.NDArray[np.float32]]:
     """Every matrix [outputs, inputs] and vector of the native step by name; `.bias` beside a matrix that has one."""
-    w = {name: p.detach().cpu().double().numpy() for name, p in policy.named_parameters()}
+    parameters = dict(policy.named_parameters())
     d = policy.config.hidden
-    out: dict[str, Any] = {"initial_state": w["initial_state"]}
+    out: dict[str, npt.NDArray[np.float32]] = {}
 
-    first = w["encoder.0.weight"]
-    out["encoder1"], out["encoder1.bias"] = first[:, :d], w["encoder.0.bias"]
-    out["encoder_chosen"], out["encoder_gain"] = first[:, d], first[:, d + 1 :].T.reshape(-1)
-    out["value_message"], _ = _centred(w["value_message.0.weight"])
-    for name, module in (("encoder", "encoder"), ("value", "value_update"), ("variable", "variable_update")):
-        out[f"{name}2"], out[f"{name}2.bias"] = _centred(w[f"{module}.2.weight"], w[f"{module}.2.bias"])
-        out[f"{name}1.bias"] = w[f"{module}.0.bias"]
-    out["variable1"] = w["variable_update.0.weight"]
+    def weight(name: str) -> FloatArray:
+        array: FloatArray = parameters[name].detach().cpu().double().numpy()
+        return array
+
+    def put(name: str, array: FloatArray, bias: FloatArray | None = None) -> None:
+        out[name] = np.ascontiguousarray(array, dtype=np.float32)
+        if bias is not None:
+            out[f"{name}.bias"] = np.ascontiguousarray(bias, dtype=np.float32)
+
+    put("initial_state", weight("initial_state"))
+    first = weight("encoder.0.weight")
+    put("encoder1", first[:, :d], weight("encoder.0.bias"))
+    put("encoder_chosen", first[:, d])
+    put("encoder_gain", first[:, d + 1 :].T.reshape(-1))
+    put("variable1", weight("variable_update.0.weight"), weight("variable_update.0.bias"))
+    put("value_message", *_centred(weight("value_message.0.weight")))
+    for name, module in (("encoder2", "encoder.2"), ("value2", "value_update.2"), ("variable2", "variable_update.2")):
+        put(name, *_centred(weight(f"{module}.weight"), weight(f"{module}.bias")))
     for name, module in (
         ("encoder_norm", "encoder.3"),
         ("value_message_norm", "value_message.1"),
@@ -47,36 +55,42 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> dict[str, npt.NDArray[n
         ("value_norm", "value_update.3"),
         ("variable_norm", "variable_update.3"),
     ):
-        out[f"{name}.scale"], out[f"{name}.shift"] = w[f"{module}.weight"], w[f"{module}.bias"]
+        put(f"{name}.scale", weight(f"{module}.weight"))
+        put(f"{name}.shift", weight(f"{module}.bias"))
 
-    by_weight = w["weight_message.weight"] if policy.weight_message is not None else np.zeros((d, 2))
-    value1 = w["value_update.0.weight"]
-    out["constraint1"] = w["constraint_message.0.weight"]
-    second, _ = _centred(w["constraint_message.2.weight"])
+    constraint1, bias1 = weight("constraint_message.0.weight"), weight("constraint_message.0.bias")
+    constraint2, _ = _centred(weight("constraint_message.2.weight"))
+    value1, value1_bias = weight("value_update.0.weight"), weight("value_update.0.bias")
+    by_weight = weight("weight_message.weight") if policy.weight_message is not None else np.zeros((d, 2))
     if linear:
-        scale, shift = w["constraint_message.3.weight"], w["constraint_message.3.bias"]
-        message = scale[:, None] * second  # rows: label 0, then label 1
+        shift = weight("constraint_message.3.bias")
+        message = weight("constraint_message.3.weight")[:, None] * constraint2  # rows: label 0, then label 1
         label0, label1 = message[:d], message[d:]
-        out["constraint1_bias"] = w["constraint_message.0.bias"]
-        out["spread"] = np.linalg.qr(second, mode="r")
-        out["value1"] = np.concatenate([value1, value1 @ (label0 - label1)], axis=1)
-        out["total"] = value1 @ label1
-        out["label1"], out["exception"] = value1 @ shift[d:], value1 @ (shift[:d] - shift[d:])
-        out["constraint_weight"] = (out["constraint1"] @ by_weight).T.reshape(-1)
+        put("constraint1", constraint1)
+        put("constraint1_bias", bias1)
+        put("spread", np.linalg.qr(constraint2).R)
+        put("value1", np.concatenate([value1, value1 @ (label0 - label1)], axis=1), value1_bias)
+        put("total", value1 @ label1)
+        put("label1", value1 @ shift[d:])
+        put("exception", value1 @ (shift[:d] - shift[d:]))
+        put("constraint_weight", (constraint1 @ by_weight).T.reshape(-1))
     else:
-        out["constraint1.bias"] = w["constraint_message.0.bias"]
-        out["constraint2"], out["value1"] = second, value1
-        out["constraint_weight"] = by_weight.T.reshape(-1)
+        put("constraint1", constraint1, bias1)
+        put("constraint2", constraint2)
+        put("value1", value1, value1_bias)
+        put("constraint_weight", by_weight.T.reshape(-1))
 
     # nn.GRUCell stacks its gates as reset, update, new; the first two read [input, hidden] at once.
-    inputs, hidden = w["cell.weight_ih"], w["cell.weight_hh"]
-    out["gates"] = np.concatenate([inputs[: 2 * d], hidden[: 2 * d]], axis=1)
-    out["gates.bias"] = w["cell.bias_ih"][: 2 * d] + w["cell.bias_hh"][: 2 * d]
-    out["new_input"], out["new_input.bias"] = inputs[2 * d :], w["cell.bias_ih"][2 * d :]
-    out["new_hidden"], out["new_hidden.bias"] = hidden[2 * d :], w["cell.bias_hh"][2 * d :]
+    inputs, hidden = weight("cell.weight_ih"), weight("cell.weight_hh")
+    bias_inputs, bias_hidden = weight("cell.bias_ih"), weight("cell.bias_hh")
+    both = slice(2 * d)
+    put("gates", np.concatenate([inputs[both], hidden[both]], axis=1), bias_inputs[both] + bias_hidden[both])
+    put("new_input", inputs[2 * d :], bias_inputs[2 * d :])
+    put("new_hidden", hidden[2 * d :], bias_hidden[2 * d :])
 
     # O begins with a LayerNorm, whose scale and shift the next layer absorbs.
-    out["output1"] = w["output.1.weight"] * w["output.0.weight"]
-    out["output1.bias"] = w["output.1.bias"] + w["output.1.weight"] @ w["output.0.bias"]
-    out["output2"], out["output2_bias"] = w["output.3.weight"][0], w["output.3.bias"]
-    return {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in out.items()}
+    output1 = weight("output.1.weight")
+    put("output1", output1 * weight("output.0.weight"), weight("output.1.bias") + output1 @ weight("output.0.bias"))
+    put("output2", weight("output.3.weight")[0])
+    put("output2_bias", weight("output.3.bias"))
+    return out
