@@ -10,6 +10,8 @@ M_C, W̃ its centred second matrix and σ its standard deviation, the two messag
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,21 +32,24 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> dict[str, npt.NDArray[n
     d = policy.config.hidden
     out: dict[str, npt.NDArray[np.float32]] = {}
 
-    def weight(name: str) -> FloatArray:
-        array: FloatArray = parameters[name].detach().cpu().double().numpy()
+    def plain(name: str) -> npt.NDArray[np.float32]:
+        array: npt.NDArray[np.float32] = parameters[name].detach().cpu().numpy()
         return array
 
-    def put(name: str, array: FloatArray, bias: FloatArray | None = None) -> None:
+    def weight(name: str) -> FloatArray:
+        return plain(name).astype(np.float64)
+
+    def put(name: str, array: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> None:
         out[name] = np.ascontiguousarray(array, dtype=np.float32)
         if bias is not None:
             out[f"{name}.bias"] = np.ascontiguousarray(bias, dtype=np.float32)
 
-    put("initial_state", weight("initial_state"))
-    first = weight("encoder.0.weight")
-    put("encoder1", first[:, :d], weight("encoder.0.bias"))
+    put("initial_state", plain("initial_state"))
+    first = plain("encoder.0.weight")
+    put("encoder1", first[:, :d], plain("encoder.0.bias"))
     put("encoder_chosen", first[:, d])
     put("encoder_gain", first[:, d + 1 :].T.reshape(-1))
-    put("variable1", weight("variable_update.0.weight"), weight("variable_update.0.bias"))
+    put("variable1", plain("variable_update.0.weight"), plain("variable_update.0.bias"))
     put("value_message", *_centred(weight("value_message.0.weight")))
     for name, module in (("encoder2", "encoder.2"), ("value2", "value_update.2"), ("variable2", "variable_update.2")):
         put(name, *_centred(weight(f"{module}.weight"), weight(f"{module}.bias")))
@@ -55,34 +60,34 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> dict[str, npt.NDArray[n
         ("value_norm", "value_update.3"),
         ("variable_norm", "variable_update.3"),
     ):
-        put(f"{name}.scale", weight(f"{module}.weight"))
-        put(f"{name}.shift", weight(f"{module}.bias"))
+        put(f"{name}.scale", plain(f"{module}.weight"))
+        put(f"{name}.shift", plain(f"{module}.bias"))
 
-    constraint1, bias1 = weight("constraint_message.0.weight"), weight("constraint_message.0.bias")
-    constraint2, _ = _centred(weight("constraint_message.2.weight"))
-    value1, value1_bias = weight("value_update.0.weight"), weight("value_update.0.bias")
     by_weight = weight("weight_message.weight") if policy.weight_message is not None else np.zeros((d, 2))
+    constraint2, _ = _centred(weight("constraint_message.2.weight"))
     if linear:
+        constraint1, value1 = weight("constraint_message.0.weight"), weight("value_update.0.weight")
         shift = weight("constraint_message.3.bias")
         message = weight("constraint_message.3.weight")[:, None] * constraint2  # rows: label 0, then label 1
         label0, label1 = message[:d], message[d:]
         put("constraint1", constraint1)
-        put("constraint1_bias", bias1)
+        put("constraint1_bias", plain("constraint_message.0.bias"))
         put("spread", np.linalg.qr(constraint2).R)
-        put("value1", np.concatenate([value1, value1 @ (label0 - label1)], axis=1), value1_bias)
+        together = np.concatenate([value1, value1 @ (label0 - label1)], axis=1)
+        put("value1", together, plain("value_update.0.bias"))
         put("total", value1 @ label1)
         put("label1", value1 @ shift[d:])
         put("exception", value1 @ (shift[:d] - shift[d:]))
         put("constraint_weight", (constraint1 @ by_weight).T.reshape(-1))
     else:
-        put("constraint1", constraint1, bias1)
+        put("constraint1", plain("constraint_message.0.weight"), plain("constraint_message.0.bias"))
         put("constraint2", constraint2)
-        put("value1", value1, value1_bias)
+        put("value1", plain("value_update.0.weight"), plain("value_update.0.bias"))
         put("constraint_weight", by_weight.T.reshape(-1))
 
     # nn.GRUCell stacks its gates as reset, update, new; the first two read [input, hidden] at once.
-    inputs, hidden = weight("cell.weight_ih"), weight("cell.weight_hh")
-    bias_inputs, bias_hidden = weight("cell.bias_ih"), weight("cell.bias_hh")
+    inputs, hidden = plain("cell.weight_ih"), plain("cell.weight_hh")
+    bias_inputs, bias_hidden = plain("cell.bias_ih"), plain("cell.bias_hh")
     both = slice(2 * d)
     put("gates", np.concatenate([inputs[both], hidden[both]], axis=1), bias_inputs[both] + bias_hidden[both])
     put("new_input", inputs[2 * d :], bias_inputs[2 * d :])
@@ -91,6 +96,6 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> dict[str, npt.NDArray[n
     # O begins with a LayerNorm, whose scale and shift the next layer absorbs.
     output1 = weight("output.1.weight")
     put("output1", output1 * weight("output.0.weight"), weight("output.1.bias") + output1 @ weight("output.0.bias"))
-    put("output2", weight("output.3.weight")[0])
-    put("output2_bias", weight("output.3.bias"))
+    put("output2", plain("output.3.weight")[0])
+    put("output2_bias", plain("output.3.bias"))
     return out
