@@ -65,7 +65,7 @@ def problems_of(name: str, scale: float = 1.0) -> list[Any]:
 
     def edges(n: int, m: int) -> Any:
         first, second = np.triu_indices(n, 1)
-        chosen = rng.choice(len(first), m, replace=False)
+        chosen = rng.choice(len(first), min(m, len(first)), replace=False)
         return np.stack([first[chosen], second[chosen]], axis=1)
 
     if name == "sat":
@@ -145,7 +145,7 @@ def serve(kind: str, workload: str, hidden: int) -> None:
     problems, spec = problems_of(workload), WORKLOADS[workload]
     policy = PolicyNetwork(PolicyConfig(hidden=hidden, aggregation=spec.aggregation))
     small = PolicyNetwork(PolicyConfig(hidden=8, aggregation=spec.aggregation))
-    engine_of(kind, problems_of(workload, 0.1 if workload == "rb" else 0.02), small, 1)(2)  # loads all code
+    engine_of(kind, problems_of(workload, 0.02), small, 1)(2)  # loads all code
     settle_memory()
     before = resident("VmRSS")
     advance = engine_of(kind, problems, policy, spec.runs)

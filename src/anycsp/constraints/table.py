@@ -11,9 +11,10 @@ is chosen here by its shape:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -44,6 +45,13 @@ DENSE_LIMIT = 1 << 16
 """Relations over at most this many combinations are looked up in a truth table."""
 
 
+@cache
+def _strides(sizes: tuple[int, ...]) -> IntArray:
+    """Mixed-radix strides, the last variable fastest."""
+    tail = np.array([*sizes[1:], 1], dtype=np.int64)
+    return np.cumprod(tail[::-1])[::-1].astype(np.int64) if sizes else np.zeros(0, np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Relation:
     """A set of tuples of domain positions, either the allowed or the forbidden ones."""
@@ -57,25 +65,24 @@ class Relation:
     def key(self) -> tuple[Any, ...]:
         return self.sizes, self.allowed, len(self.tuples), self.tuples.tobytes()
 
-    @cached_property
+    @property
     def strides(self) -> IntArray:
-        """Mixed-radix strides, the last variable fastest."""
-        tail = np.array([*self.sizes[1:], 1], dtype=np.int64)
-        return np.cumprod(tail[::-1])[::-1].astype(np.int64) if self.sizes else np.zeros(0, np.int64)
+        return _strides(self.sizes)
 
-    @cached_property
+    @property
     def combinations(self) -> int:
-        product = 1
-        for size in self.sizes:
-            product *= size
-        return product
+        return math.prod(self.sizes)
 
     @cached_property
     def truth(self) -> npt.NDArray[np.uint8]:
         """The dense truth table, for relations of at most DENSE_LIMIT combinations."""
-        table = np.full(self.combinations, not self.allowed, dtype=np.uint8)
-        table[self.tuples @ self.strides] = self.allowed
+        table = np.empty(self.combinations, dtype=np.uint8)
+        self.write_truth(table)
         return table
+
+    def write_truth(self, table: npt.NDArray[np.uint8]) -> None:
+        table[:] = not self.allowed
+        table[self.tuples @ self.strides] = self.allowed
 
     @cached_property
     def codes(self) -> IntArray | None:
@@ -319,8 +326,10 @@ class MatchingLabelling(ExceptionalLabelling):
 
 def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     relations, local = _used(block, rows)
-    sizes = np.array([r.combinations for r in relations], dtype=np.int64)
-    base = (np.cumsum(sizes) - sizes)[local]
+    bounds = np.cumsum([0] + [r.combinations for r in relations])
+    truth = np.empty(bounds[-1], dtype=np.uint8)
+    for relation, first, last in zip(relations, bounds, bounds[1:], strict=False):
+        relation.write_truth(truth[first:last])
     strides = np.concatenate([r.strides for r in relations]) if relations else np.zeros(0, np.int64)
     arities = np.array([len(r.sizes) for r in relations], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(arities)]).astype(np.int64)
@@ -328,9 +337,9 @@ def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     return DenseLabelling(
         **common,
         variable=torch.from_numpy(common["scope"]),
-        base=torch.from_numpy(base),
+        base=torch.from_numpy(bounds[local]),
         stride=torch.from_numpy(strides[ragged_rows(start, local)[1]]),
-        truth=torch.from_numpy(np.concatenate([r.truth for r in relations])),
+        truth=torch.from_numpy(truth),
     )
 
 

@@ -461,12 +461,14 @@ void update(const Network& n, const Topology& t, const Run& run, const Work& wor
         finish(s, anycsp::kOther);
         receive(n, t, run, work.constraints, t.tiles[0], group, s.collected);
         finish(s, anycsp::kGather);
-        s.ahead = following_messages(n, t, work, t.tiles[0], group);
     }
-    for (int32_t i = 0; i < count; ++i)
+    for (int32_t i = 0; i < count; ++i) {
+        // During the last block: what is fetched sooner has left the cache again by the time it is needed.
+        if (i == count - 1 && t.tile_count == 1) s.ahead = following_messages(n, t, work, t.tiles[0], group);
         update_block(n, t, run, work, s, blocks[i],
                      t.tile_count == 1 ? offset(n, t, s.collected, group.first, blocks[i].first)
                                        : offset(n, t, work.collected, 0, blocks[i].first));
+    }
 }
 
 // Multiply-adds of a loop that touches no memory: the peak that `profile` compares with.

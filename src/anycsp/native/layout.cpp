@@ -18,7 +18,7 @@ constexpr int64_t kCacheBytes = 1 << 19, kSlotsOfVariable = 4;
 
 // Rows of a block: enough to reuse the weights fetched into the first-level cache, few enough that a block's
 // activations (about ten rows of d floats each) stay in the second.
-int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 144; }
+int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 72; }
 
 // Products of d×d per step, in units of d² multiply-adds. The linear form trades M_C's three products per
 // constraint for half a product (a triangular one), against two more per value and two per variable.
@@ -52,7 +52,7 @@ std::vector<double> scores(const Problem& p) {
     std::vector<double> priority(p.instances, 1);
     for (int32_t c = 0; c < p.constraints; ++c)
         if (!p.hard[c]) priority[p.constraint_instance[c]] += p.weight[c];
-    std::vector<double> result(p.weight);
+    std::vector<double> result(p.weight.begin(), p.weight.end());
     for (int32_t c = 0; c < p.constraints; ++c)
         if (p.hard[c]) result[c] *= priority[p.constraint_instance[c]];
     return result;

@@ -10,7 +10,8 @@
 
 namespace anycsp {
 
-// Owns what a Network points to. `arrays` is the dictionary of native/weights.py.
+// Owns what a Network points to. `arrays` is the dictionary of native/weights.py: a function for each array, called
+// when that is packed.
 class PackedNetwork {
 public:
     PackedNetwork(const nanobind::dict& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <stdexcept>
 
 #include "randomness.h"
@@ -35,6 +36,16 @@ T* part(Buffer<T>& buffer, int32_t run, size_t size) {
 }
 
 }  // namespace
+
+double worked_seconds() {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+#else
+    return now();
+#endif
+}
 
 Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout_,
                std::shared_ptr<PackedNetwork> network_, std::vector<double> constant, SearchOptions options_)
@@ -293,7 +304,7 @@ void Search::place(const int32_t* given, const std::string& found_by) {
 
 void Search::set_profile(bool on) {
     for (Scratch& s : scratch_) {
-        s.now = on ? now : nullptr;
+        s.now = on ? worked_seconds : nullptr;
         std::fill_n(s.seconds, int(kPhases), 0.0);
     }
 }

@@ -17,6 +17,9 @@
 
 namespace anycsp {
 
+// Processor time of this thread where there is such a clock: on a busy machine, waiting is not part of a phase.
+double worked_seconds();
+
 // A run found an assignment of an instance better than all it had seen.
 struct Improvement {
     int64_t step;

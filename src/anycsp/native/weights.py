@@ -1,4 +1,4 @@
-"""The policy's weights in the form the native step multiplies with, computed once, in double precision.
+"""The policy's weights in the form the native step multiplies with; in double precision where they are changed.
 
 A LayerNorm after a linear layer needs its input's mean and variance. Subtracting from every column of the layer's
 matrix its mean over the outputs makes that mean zero for every input: `_centred`.
@@ -10,6 +10,8 @@ M_C, W̃ its centred second matrix and σ its standard deviation, the two messag
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,84 +20,105 @@ import numpy.typing as npt
 from anycsp.policy import PolicyNetwork
 
 FloatArray = npt.NDArray[np.float64]
+Weights = dict[str, Callable[[], npt.NDArray[np.float32]]]
 
 
-def _centred(weight: FloatArray, bias: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """The layer with its outputs' mean subtracted."""
-    shift = np.zeros(len(weight)) if bias is None else bias - bias.mean()
-    return weight - weight.mean(axis=0), shift
+def _centred(weight: FloatArray) -> FloatArray:
+    """A layer's matrix, or its bias, with its outputs' mean subtracted in place."""
+    weight -= weight.mean(axis=0)
+    return weight
 
 
-def step_weights(policy: PolicyNetwork, linear: bool) -> dict[str, npt.NDArray[np.float32]]:
-    """Every matrix [outputs, inputs] and vector of the native step by name; `.bias` beside a matrix that has one."""
+def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
+    """Every matrix [outputs, inputs] and vector of the native step by name; `.bias` beside a matrix that has one.
+    Each is computed when it is called for, so that only one exists at a time."""
     parameters = dict(policy.named_parameters())
     d = policy.config.hidden
-    out: dict[str, npt.NDArray[np.float32]] = {}
+    weights: Weights = {}
 
     def plain(name: str) -> npt.NDArray[np.float32]:
         array: npt.NDArray[np.float32] = parameters[name].detach().cpu().numpy()
         return array
 
-    def weight(name: str) -> FloatArray:
+    def double(name: str) -> FloatArray:
         return plain(name).astype(np.float64)
 
-    def put(name: str, array: npt.NDArray[Any], bias: npt.NDArray[Any] | None = None) -> None:
-        out[name] = np.ascontiguousarray(array, dtype=np.float32)
-        if bias is not None:
-            out[f"{name}.bias"] = np.ascontiguousarray(bias, dtype=np.float32)
+    def put(name: str, array: Callable[[], npt.NDArray[Any]]) -> None:
+        weights[name] = lambda: np.ascontiguousarray(array(), dtype=np.float32)
 
-    put("initial_state", plain("initial_state"))
-    first = plain("encoder.0.weight")
-    put("encoder1", first[:, :d], plain("encoder.0.bias"))
-    put("encoder_chosen", first[:, d])
-    put("encoder_gain", first[:, d + 1 :].T.reshape(-1))
-    put("variable1", plain("variable_update.0.weight"), plain("variable_update.0.bias"))
-    put("value_message", *_centred(weight("value_message.0.weight")))
-    for name, module in (("encoder2", "encoder.2"), ("value2", "value_update.2"), ("variable2", "variable_update.2")):
-        put(name, *_centred(weight(f"{module}.weight"), weight(f"{module}.bias")))
-    for name, module in (
-        ("encoder_norm", "encoder.3"),
-        ("value_message_norm", "value_message.1"),
-        ("constraint_norm", "constraint_message.3"),
-        ("value_norm", "value_update.3"),
-        ("variable_norm", "variable_update.3"),
-    ):
-        put(f"{name}.scale", plain(f"{module}.weight"))
-        put(f"{name}.shift", plain(f"{module}.bias"))
+    def layer(name: str, module: str) -> None:
+        put(name, partial(plain, f"{module}.weight"))
+        put(f"{name}.bias", partial(plain, f"{module}.bias"))
 
-    by_weight = weight("weight_message.weight") if policy.weight_message is not None else np.zeros((d, 2))
-    constraint2, _ = _centred(weight("constraint_message.2.weight"))
+    def centred_layer(name: str, module: str) -> None:
+        put(name, lambda: _centred(double(f"{module}.weight")))
+        if f"{module}.bias" in parameters:
+            put(f"{name}.bias", lambda: _centred(double(f"{module}.bias")))
+
+    def norm(name: str, module: str) -> None:
+        put(f"{name}.scale", partial(plain, f"{module}.weight"))
+        put(f"{name}.shift", partial(plain, f"{module}.bias"))
+
+    put("initial_state", partial(plain, "initial_state"))
+    put("encoder1", lambda: plain("encoder.0.weight")[:, :d])
+    put("encoder1.bias", partial(plain, "encoder.0.bias"))
+    put("encoder_chosen", lambda: plain("encoder.0.weight")[:, d])
+    put("encoder_gain", lambda: plain("encoder.0.weight")[:, d + 1 :].T.reshape(-1))
+    centred_layer("encoder2", "encoder.2")
+    norm("encoder_norm", "encoder.3")
+    centred_layer("value_message", "value_message.0")
+    norm("value_message_norm", "value_message.1")
+    norm("constraint_norm", "constraint_message.3")
+    centred_layer("value2", "value_update.2")
+    norm("value_norm", "value_update.3")
+    layer("variable1", "variable_update.0")
+    centred_layer("variable2", "variable_update.2")
+    norm("variable_norm", "variable_update.3")
+
+    def by_weight() -> FloatArray:
+        return double("weight_message.weight") if policy.weight_message is not None else np.zeros((d, 2))
+
     if linear:
-        constraint1, value1 = weight("constraint_message.0.weight"), weight("value_update.0.weight")
-        shift = weight("constraint_message.3.bias")
-        message = weight("constraint_message.3.weight")[:, None] * constraint2  # rows: label 0, then label 1
-        label0, label1 = message[:d], message[d:]
-        put("constraint1", constraint1)
-        put("constraint1_bias", plain("constraint_message.0.bias"))
-        put("spread", np.linalg.qr(constraint2).R)
-        together = np.concatenate([value1, value1 @ (label0 - label1)], axis=1)
-        put("value1", together, plain("value_update.0.bias"))
-        put("total", value1 @ label1)
-        put("label1", value1 @ shift[d:])
-        put("exception", value1 @ (shift[:d] - shift[d:]))
-        put("constraint_weight", (constraint1 @ by_weight).T.reshape(-1))
+
+        def value1() -> FloatArray:
+            return double("value_update.0.weight")
+
+        def shift() -> FloatArray:
+            return double("constraint_message.3.bias")
+
+        def message() -> FloatArray:  # rows: label 0, then label 1
+            return double("constraint_message.3.weight")[:, None] * _centred(double("constraint_message.2.weight"))
+
+        def reads_both() -> FloatArray:
+            both = message()
+            return np.concatenate([value1(), value1() @ (both[:d] - both[d:])], axis=1)
+
+        put("constraint1", partial(plain, "constraint_message.0.weight"))
+        put("constraint1_bias", partial(plain, "constraint_message.0.bias"))
+        put("spread", lambda: np.linalg.qr(_centred(double("constraint_message.2.weight"))).R)
+        put("value1", reads_both)
+        put("value1.bias", partial(plain, "value_update.0.bias"))
+        put("total", lambda: value1() @ message()[d:])
+        put("label1", lambda: value1() @ shift()[d:])
+        put("exception", lambda: value1() @ (shift()[:d] - shift()[d:]))
+        put("constraint_weight", lambda: (double("constraint_message.0.weight") @ by_weight()).T.reshape(-1))
     else:
-        put("constraint1", plain("constraint_message.0.weight"), plain("constraint_message.0.bias"))
-        put("constraint2", constraint2)
-        put("value1", plain("value_update.0.weight"), plain("value_update.0.bias"))
-        put("constraint_weight", by_weight.T.reshape(-1))
+        layer("constraint1", "constraint_message.0")
+        centred_layer("constraint2", "constraint_message.2")
+        layer("value1", "value_update.0")
+        put("constraint_weight", lambda: by_weight().T.reshape(-1))
 
     # nn.GRUCell stacks its gates as reset, update, new; the first two read [input, hidden] at once.
-    inputs, hidden = plain("cell.weight_ih"), plain("cell.weight_hh")
-    bias_inputs, bias_hidden = plain("cell.bias_ih"), plain("cell.bias_hh")
-    both = slice(2 * d)
-    put("gates", np.concatenate([inputs[both], hidden[both]], axis=1), bias_inputs[both] + bias_hidden[both])
-    put("new_input", inputs[2 * d :], bias_inputs[2 * d :])
-    put("new_hidden", hidden[2 * d :], bias_hidden[2 * d :])
+    both, new = slice(2 * d), slice(2 * d, None)
+    put("gates", lambda: np.concatenate([plain("cell.weight_ih")[both], plain("cell.weight_hh")[both]], axis=1))
+    put("gates.bias", lambda: plain("cell.bias_ih")[both] + plain("cell.bias_hh")[both])
+    for name, side in (("new_input", "ih"), ("new_hidden", "hh")):
+        put(name, partial(lambda side: plain(f"cell.weight_{side}")[new], side))
+        put(f"{name}.bias", partial(lambda side: plain(f"cell.bias_{side}")[new], side))
 
     # O begins with a LayerNorm, whose scale and shift the next layer absorbs.
-    output1 = weight("output.1.weight")
-    put("output1", output1 * weight("output.0.weight"), weight("output.1.bias") + output1 @ weight("output.0.bias"))
-    put("output2", plain("output.3.weight")[0])
-    put("output2_bias", plain("output.3.bias"))
-    return out
+    put("output1", lambda: double("output.1.weight") * double("output.0.weight"))
+    put("output1.bias", lambda: double("output.1.bias") + double("output.1.weight") @ double("output.0.bias"))
+    put("output2", lambda: plain("output.3.weight")[0])
+    put("output2_bias", partial(plain, "output.3.bias"))
+    return weights
