@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from anycsp.errors import ModelError
+from anycsp import native
+from anycsp.errors import AnyCSPError, ModelError
 from anycsp.models import load_model
 from anycsp.policy import PolicyConfig
 from anycsp.training import checkpoint
-from anycsp.training.config import ConfigError, TrainingConfig
+from anycsp.training.config import TrainingConfig
 from anycsp.training.trainer import Trainer
 
 SMALL = TrainingConfig(
@@ -92,18 +93,31 @@ def test_paper_configs_are_the_papers_table(name: str) -> None:
 
 
 def test_overrides_reach_every_setting() -> None:
-    changed = SMALL.with_overrides(["policy.hidden=16", "discount=0.9", "parameters.n=[10, 14]", "reward=quality"])
+    changed = SMALL.with_overrides(
+        ["policy.hidden=16", "discount=0.9", "parameters.n=[10, 14]", "reward=quality", "temperatures=[1, [2, 0.5]]"]
+    )
     assert (changed.policy.hidden, changed.discount, changed.reward) == (16, 0.9, "quality")
     assert changed.parameters == {"n": [10, 14]}
+    assert changed.temperatures == (1.0, (2.0, 0.5))
     other = SMALL.with_overrides(["distribution=files:some/folder"])
     assert (other.distribution, other.parameters) == ("files:some/folder", {})
 
 
 @pytest.mark.parametrize(
-    "override", ["nonsense=1", "window", "window=7", "reward=fame", "policy.hidden=many", "baseline=guess"]
+    "override",
+    [
+        "nonsense=1",
+        "window",
+        "window=7",
+        "reward=fame",
+        "policy.hidden=many",
+        "baseline=guess",
+        "temperatures=[[1, 0]]",
+        "polish=20",  # with local_expectation
+    ],
 )
 def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
-    with pytest.raises((ConfigError, ModelError)) as error:
+    with pytest.raises(AnyCSPError) as error:
         SMALL.with_overrides([override])
     assert "\n" not in str(error.value)
 
@@ -113,8 +127,16 @@ def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [SMALL, replace(SMALL, depth=5, lifetime="fixed", baseline="none", normalise="none"), replace(SMALL, fork=True)],
-    ids=["carried", "paper-like", "forked"],
+    [
+        SMALL,
+        replace(SMALL, depth=5, lifetime="fixed", baseline="none", normalise="none"),
+        replace(SMALL, fork=True, training_temperature=(2.0, 0.5)),
+        pytest.param(
+            replace(SMALL, polish=20, local_expectation=False),
+            marks=pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}"),
+        ),
+    ],
+    ids=["carried", "paper-like", "forked", "polished"],
 )
 def test_resume_equals_uninterrupted(tmp_path: Path, config: TrainingConfig) -> None:
     whole = Trainer(config, tmp_path / "whole")

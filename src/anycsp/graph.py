@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -137,6 +137,15 @@ class ConstraintValueGraph:
     def by_variable(self) -> Incidence:
         """Values grouped by their variable."""
         return Incidence(self.value_start, torch.arange(self.num_values, device=self.device))
+
+    @cached_property
+    def native_edges(self) -> Any:
+        """The edges by constraint, by value and by variable for the compiled operations, checked here once."""
+        from anycsp import native
+
+        return native.module().ops.EdgeIndex(
+            self.value_start.numpy(), self.by_constraint.start.numpy(), self.edge_value.numpy()
+        )
 
     @cached_property
     def value_degree(self) -> torch.Tensor:

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from anycsp.aggregate import aggregate
 from anycsp.errors import ModelError
 from anycsp.graph import ConstraintValueGraph
+from anycsp.operations import TWIN, Operations
 
 AGGREGATIONS = ("sum", "mean", "max")
 GAIN_FEATURES = 3
@@ -96,35 +96,30 @@ class PolicyNetwork(nn.Module):
         """h^(0): the learned initial state at every value."""
         return self.initial_state.expand(runs, graph.num_values, -1)
 
-    def forward(self, graph: ConstraintValueGraph, state: Tensor, positions: Tensor, labels: Tensor) -> PolicyOutput:
+    def forward(
+        self, graph: ConstraintValueGraph, state: Tensor, positions: Tensor, labels: Tensor, ops: Operations = TWIN
+    ) -> PolicyOutput:
         """One iteration of the search for `runs` assignments of the graph's problems."""
         runs, values, d = state.shape
+        how = self.config.aggregation
         h = state.reshape(runs * values, d)
         chosen = graph.chosen(positions).reshape(-1, 1).to(h.dtype)
 
         inputs = [h, chosen]
         if self.config.features == "gain":
-            inputs.append(gain_features(graph, positions, labels).reshape(-1, GAIN_FEATURES).to(h.dtype))
-        x = self.encoder(torch.cat(inputs, dim=1))
+            inputs.append(gain_features(graph, positions, labels, ops).reshape(-1, GAIN_FEATURES).to(h.dtype))
+        x = ops.rows(self.encoder, torch.cat(inputs, dim=1))
 
-        to_constraints = self.value_message(x).view(runs * values * 2, d)
-        column = graph.edge_value * 2 + labels  # [runs, edges]: message row (v, L_E)
-        y = aggregate(to_constraints, column, graph.by_constraint, 2 * values, self.config.aggregation)
+        y = ops.to_constraints(graph, ops.rows(self.value_message, x).view(-1, d), labels, how)
         if self.weight_message is not None:
             y = y + self.weight_message(weight_features(graph).to(y.dtype)).repeat(runs, 1)
-        to_values = self.constraint_message(y).view(-1, d)
-        incoming = graph.by_value.edge
-        column = (graph.edge_constraint * 2 + labels).index_select(1, incoming)
-        y = aggregate(to_values, column, graph.by_value, 2 * graph.num_constraints, self.config.aggregation)
-        z = self.value_update(x + y) + x
+        y = ops.to_values(graph, ops.rows(self.constraint_message, y).view(-1, d), labels, how)
+        z = ops.rows(self.value_update, x, plus=y, residual=True)
 
-        own = torch.arange(values, device=h.device).expand(runs, -1)
-        pooled = aggregate(z, own, graph.by_variable, values, self.config.aggregation)
-        variable = self.variable_update(pooled).view(runs, graph.num_variables, d)
-        z = z + variable.index_select(1, graph.value_variable).reshape(runs * values, d)
-        h = self.cell(z, h)
+        variable = ops.rows(self.variable_update, ops.to_variables(graph, z, how))
+        h = ops.cell(graph, self.cell, z, variable, h)
 
-        logits = self.output(h).view(runs, values)
+        logits = ops.rows(self.output, h).view(runs, values)
         if self.inertia is not None:
             logits = logits + self.inertia * chosen.view(runs, values)
         return PolicyOutput(logits, h.view(runs, values, d))
@@ -136,13 +131,10 @@ def weight_features(graph: ConstraintValueGraph) -> Tensor:
     return torch.stack([graph.relative_weight.log(), hard.to(torch.float32)], dim=1)
 
 
-def gain_features(graph: ConstraintValueGraph, positions: Tensor, labels: Tensor) -> Tensor:
+def gain_features(graph: ConstraintValueGraph, positions: Tensor, labels: Tensor, ops: Operations = TWIN) -> Tensor:
     """[runs, values, 3] for g(v) = change in satisfied weight if only X moved to v:
     g/√(deg+1), clip(g, ±2)/2, log1p(violated weight at v). Sums of edge labels, so any constraint has them."""
-    runs = len(positions)
-    weight = graph.relative_weight
-    satisfied_at = torch.zeros(runs, graph.num_values, device=graph.device)
-    satisfied_at.index_add_(1, graph.edge_value, labels.to(torch.float32) * weight[graph.edge_constraint])
+    satisfied_at = ops.satisfied_weight(graph, labels, graph.relative_weight)
     now = satisfied_at.gather(1, graph.value_start[:-1] + positions).index_select(1, graph.value_variable)
     gain = satisfied_at - now
     degree = graph.value_degree

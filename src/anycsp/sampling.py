@@ -20,7 +20,7 @@ def initial_positions(graph: ConstraintValueGraph, seed: int, runs: range) -> Te
 
 
 def sample_global(
-    graph: ConstraintValueGraph, logits: Tensor, temperature: float, seed: int, runs: range, step: int
+    graph: ConstraintValueGraph, logits: Tensor, temperature: float | Tensor, seed: int, runs: range, step: int
 ) -> Tensor:
     """α ~ φ: every variable draws from the softmax within its own domain. [runs, variables] positions."""
     highest = _segment_max(graph, logits)
@@ -34,7 +34,7 @@ def sample_local(
     graph: ConstraintValueGraph,
     logits: Tensor,
     positions: Tensor,
-    temperature: float,
+    temperature: float | Tensor,
     seed: int,
     runs: range,
     step: int,

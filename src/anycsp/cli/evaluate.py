@@ -14,7 +14,7 @@ import click
 @click.option("--steps", type=click.IntRange(min=1), help="Steps of every search.")
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for every file.")
 @click.option("--runs", type=click.IntRange(min=1), help="Independent searches of every file, at once.")
-@click.option("--temperature", type=click.FloatRange(min=0, min_open=True), help="Softmax temperature.")
+@click.option("--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's.")
 @click.option("--colors", type=click.IntRange(min=1), help="Number of colours for colouring files.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
@@ -25,7 +25,7 @@ def evaluate(
     steps: int | None,
     time_limit: float | None,
     runs: int | None,
-    temperature: float | None,
+    temperature: str | None,
     colors: int | None,
     seed: int,
     threads: int | None,
@@ -35,6 +35,7 @@ def evaluate(
     from anycsp.formats import read
     from anycsp.models import load_model
     from anycsp.search import solve
+    from anycsp.temperature import as_temperature
 
     loaded = model if model == "auto" else load_model(model)
     violated, solved = [], 0
@@ -47,7 +48,7 @@ def evaluate(
             steps=steps,
             time_limit=time_limit,
             runs=runs,
-            temperature=temperature,
+            temperature=None if temperature is None else as_temperature(temperature),
             seed=seed,
             threads=threads,
         )

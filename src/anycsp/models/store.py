@@ -11,8 +11,9 @@ from typing import Any
 import safetensors
 import safetensors.torch
 
-from anycsp.errors import ModelError
+from anycsp.errors import AnyCSPError, ModelError
 from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.temperature import Temperature, as_json, as_temperature
 
 FORMAT_VERSION = 1
 SHIPPED = Path(__file__).parent
@@ -24,7 +25,7 @@ class Model:
 
     name: str
     policy: PolicyNetwork
-    temperature: float = 1.0
+    temperature: Temperature = 1.0
     runs: int = 4
     training: dict[str, Any] = field(default_factory=dict)
     """How it was made: distribution, command, seed, minutes, validation results."""
@@ -40,7 +41,7 @@ def save_model(model: Model, path: str | Path) -> None:
     description = {
         "format_version": FORMAT_VERSION,
         "policy": model.policy.config.to_json(),
-        "search": {"temperature": model.temperature, "runs": model.runs},
+        "search": {"temperature": as_json(model.temperature), "runs": model.runs},
         "training": model.training,
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.policy.state_dict().items()}
@@ -70,10 +71,18 @@ def load_model(name_or_path: str | Path) -> Model:
         config = PolicyConfig(**{k: v for k, v in description["policy"].items() if k in known})
         tensors = safetensors.torch.load_file(path)
         search = description.get("search", {})
-        temperature, runs = float(search.get("temperature", 1.0)), int(search.get("runs", 4))
+        temperature, runs = as_temperature(search.get("temperature", 1.0)), int(search.get("runs", 4))
     except ModelError:
         raise
-    except (OSError, safetensors.SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (
+        AnyCSPError,
+        OSError,
+        safetensors.SafetensorError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:
         raise ModelError(f"{path}: not a model of anycsp ({error})") from None
     policy = PolicyNetwork(config)
     expected = {name: tuple(tensor.shape) for name, tensor in policy.state_dict().items()}

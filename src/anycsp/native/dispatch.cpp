@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels.h"
+#include "ops.h"
 
 namespace anycsp {
 namespace {
@@ -26,6 +27,14 @@ const Kernels& choose() {
 const Kernels& kernels() {
     static const Kernels& chosen = choose();
     return chosen;
+}
+
+const OpTables& op_tables() {
+#if defined(ANYCSP_X86_LEVELS)
+    if (&kernels() == &kernels_avx512()) return ops_avx512();
+    if (&kernels() == &kernels_avx2()) return ops_avx2();
+#endif
+    return ops_baseline();
 }
 
 }  // namespace anycsp

@@ -57,12 +57,18 @@ class Annealing : public Strategy {
             hot_ = cold_ = temperature_ = kProbeStart * typical_difference();
             probe_steps_ = proposals_ = uphill_ = 0;
             cycle_began_ = Clock::now();
+            cycle_began_at_ = run_.moves;
             fill_table();
         } else {
             hot_ = given_hot_;
             cold_ = given_cold_;
-            begin_cycle(first_sweeps_);
+            cycle_began_at_ = run_.moves;
+            begin_cycle(planned(first_sweeps_));
         }
+    }
+
+    std::pair<double, double> temperatures() const override {
+        return probing_ ? Strategy::temperatures() : std::make_pair(hot_, cold_);
     }
 
     void advance(int64_t count) override { bare_ ? sweep<kNothing>(count) : sweep<kCounts>(count); }
@@ -88,7 +94,8 @@ class Annealing : public Strategy {
     // The next cycle's length. One that leaves no room for an even longer one takes all the room there is.
     double planned(double sweeps) const {
         const double seconds = std::chrono::duration<double>(Clock::now() - cycle_began_).count();
-        const double room = run_.horizon.moves_left(run_.moves, seconds / double(run_.moves - cycle_began_at_)) /
+        const int64_t made = run_.moves - cycle_began_at_;
+        const double room = run_.horizon.moves_left(run_.moves, made > 0 ? seconds / double(made) : 0.0) /
                             double(model_.movable.size());
         return sweeps * (1.0 + growth_) > room ? std::max(room, kShortest) : sweeps;
     }

@@ -2,13 +2,14 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
-#include <nanobind/stl/optional.h>
 
 #include "local_search.h"
 
@@ -97,13 +98,13 @@ void bind_local(nb::module_& m) {
              nb::arg("problem"), nb::arg("strategy"), nb::arg("parameters"), nb::arg("runs"), nb::arg("seed"),
              nb::arg("threads"), nb::arg("graded"), nb::arg("external").none())
         .def("start",
-             [](Search& self, std::optional<Positions> positions) {
+             [](Search& self, std::optional<Positions> positions, int64_t moves, double seconds) {
                  const int32_t* data = positions ? checked(*self.model().problem, *positions, self.runs().size()) : nullptr;
                  nb::gil_scoped_release release;
-                 self.start(data);
+                 self.start(data, moves, seconds);
              },
-             nb::arg("positions").none())
-        .def("plan", &Search::plan, nb::arg("moves"), nb::arg("seconds"))
+             nb::arg("positions").none(), nb::arg("moves") = INT64_MAX, nb::arg("seconds") = 1e9)
+        .def("temperatures", [](Search& self) { return self.runs().front()->temperatures(); })
         .def("advance", &Search::advance, nb::arg("max_moves"), nb::arg("seconds"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("stop", &Search::stop)

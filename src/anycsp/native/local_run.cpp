@@ -26,13 +26,14 @@ Run::Run(const Model& model, const std::string& strategy, Parameters parameters,
 
 Run::~Run() = default;
 
-void Run::start(const int32_t* positions) {
+void Run::start(const int32_t* positions, const Horizon& end) {
     const Problem& problem = *model_.problem;
     std::vector<int32_t> drawn;
     if (positions == nullptr) {
         for (int32_t x = 0; x < problem.variables; ++x) drawn.push_back(random.below(problem.domain_size(x)));
         positions = drawn.data();
     }
+    horizon = end;
     began_ = Clock::now();
     moves = 0;
     improvements.clear();
@@ -45,6 +46,8 @@ void Run::start(const int32_t* positions) {
 void Run::advance(int64_t count) {
     if (!finished()) strategy_->advance(count);
 }
+
+std::pair<double, double> Run::temperatures() const { return strategy_->temperatures(); }
 
 void Run::keep_best() {
     const std::vector<int32_t>& now = state.positions();

@@ -51,10 +51,11 @@ struct Horizon {
     int64_t moves = INT64_MAX;
     Clock::time_point time = Clock::time_point::max();
 
-    // Moves a run that has made `made` can still make at its present pace; a little less where time decides.
+    // Moves a run that has made `made` can still make at its present pace (0: unknown); a little less where time
+    // decides.
     double moves_left(int64_t made, double seconds_per_move) const {
         double left = double(moves - made);
-        if (time != Clock::time_point::max())
+        if (time != Clock::time_point::max() && seconds_per_move > 0)
             left = std::min(left, 0.97 * std::chrono::duration<double>(time - Clock::now()).count() / seconds_per_move);
         return std::max(left, 0.0);
     }
@@ -68,7 +69,7 @@ class Run {
     ~Run();
 
     // Begin at the positions, or at random ones.
-    void start(const int32_t* positions);
+    void start(const int32_t* positions, const Horizon& horizon);
     // Up to `count` moves; fewer once nothing is violated.
     void advance(int64_t count);
 
@@ -84,6 +85,8 @@ class Run {
     // Nothing is left to do: solved, or every domain has one value.
     bool finished() const { return solved() || model_.movable.empty(); }
     Weight best_score() const { return best_score_; }
+    // The range an annealing run cools through; zeros where there is none, or not yet.
+    std::pair<double, double> temperatures() const;
     const std::vector<int32_t>& best_positions() const { return best_positions_; }
     // Throws unless the state equals one computed afresh.
     void verify() const;
@@ -118,6 +121,7 @@ class Strategy {
     virtual std::vector<Weight> weights() const { return state_.model().score.of; }
     virtual void begin() = 0;
     virtual void advance(int64_t count) = 0;
+    virtual std::pair<double, double> temperatures() const { return {0.0, 0.0}; }
 
   protected:
     Run& run_;

@@ -32,14 +32,12 @@ Search::Search(std::shared_ptr<const Problem> problem, const std::string& strate
     chunk_.assign(runs, 16);
 }
 
-void Search::start(const int32_t* positions) {
+void Search::start(const int32_t* positions, int64_t moves, double seconds) {
     const int32_t variables = model_.problem->variables;
-    for (size_t i = 0; i < runs_.size(); ++i) runs_[i]->start(positions ? positions + i * variables : nullptr);
+    const Horizon horizon{std::clamp<int64_t>(moves, 0, kForever), after(seconds)};
+    for (size_t i = 0; i < runs_.size(); ++i)
+        runs_[i]->start(positions ? positions + i * variables : nullptr, horizon);
     stopped_ = false;
-}
-
-void Search::plan(int64_t moves, double seconds) {
-    for (auto& run : runs_) run->horizon = {run->moves + std::clamp<int64_t>(moves, 0, kForever), after(seconds)};
 }
 
 int64_t Search::advance(int64_t max_moves, double seconds) {

@@ -16,10 +16,9 @@ class Search {
            const std::map<std::string, double>& parameters, int32_t runs, uint64_t seed, int32_t threads, bool graded,
            const ExternalLabels& external);
 
-    // Begin all runs at the positions [runs · variables], or at random ones where null.
-    void start(const int32_t* positions);
-    // Say when the search will end, counted from now: strategies with a schedule plan by it.
-    void plan(int64_t moves, double seconds);
+    // Begin all runs at the positions [runs · variables], or at random ones where null. `moves` and `seconds` say when
+    // the search will end, where that is known: strategies with a schedule plan by it.
+    void start(const int32_t* positions, int64_t moves, double seconds);
     // Up to `max_moves` moves of every run within `seconds`; returns the most a run made. Ends early when a run has
     // nothing violated, or on stop(). What the runs find does not depend on the number of threads.
     int64_t advance(int64_t max_moves, double seconds);

@@ -62,6 +62,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     const Topology& t = layout->topology;
     if (constant_.size() != size_t(p.instances) * 4) throw std::invalid_argument("constant: not [instances, 4]");
 
+    temperature.assign(runs, options.temperature);
     state = Buffer<float>(runs * values * width);
     logits = Buffer<float>(runs * values);
     positions = Buffer<int32_t>(runs * variables);
@@ -157,7 +158,7 @@ Run Search::run_view(int32_t run, uint64_t key) {
     view.labels = part(labels, run, layout->labels);
     view.logits = logits.data() + run * values;
     view.key = key;
-    view.temperature = options.temperature;
+    view.temperature = temperature[run];
     view.sample = !options.local;
     return view;
 }
@@ -236,7 +237,7 @@ void Search::sample_local(int32_t run) {
         };
         float highest = -INFINITY;
         for_moves([&](int32_t, int32_t v) { highest = std::max(highest, view.logits[v]); });
-        auto weight = [&](int32_t v) { return std::exp((view.logits[v] - highest) / options.temperature); };
+        auto weight = [&](int32_t v) { return std::exp((view.logits[v] - highest) / view.temperature); };
         double total = 0;
         for_moves([&](int32_t, int32_t v) { total += weight(v); });
         const double threshold = static_cast<double>(uniform(view.key, first)) * total;

@@ -32,7 +32,7 @@ struct Improvement {
 struct SearchOptions {
     int32_t first_run = 0, runs = 1, threads = 1;
     uint64_t seed = 0;
-    float temperature = 1;
+    float temperature = 1;  // of every run at first
     bool local = false;  // Appendix C: one variable of an instance moves in a step
 };
 
@@ -50,6 +50,7 @@ public:
     // Continues from other assignments, recurrent states as they are.
     void place(const int32_t* positions, const std::string& found_by);
     void set_profile(bool on);
+    std::vector<float> temperature;  // [runs] of the softmax; may change between steps
 
     std::shared_ptr<Problem> problem;
     std::shared_ptr<Layout> layout;

@@ -98,6 +98,10 @@ class NativeSearch:
         """Continue from other assignments, recurrent states as they are; what a polishing search does."""
         self._search.place(np.ascontiguousarray(positions, dtype=np.int32), found_by)
 
+    def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
+        """[runs]: of the softmax from the next step on."""
+        self._search.set_temperature(temperature.tolist())
+
     def improvements(self) -> list[Improvement]:
         return [Improvement(*entry) for entry in self._search.improvements()]
 

@@ -195,6 +195,14 @@ void bind_search(nb::module_& m) {
                  return s.advance(steps, seconds);
              })
         .def("set_profile", &Search::set_profile)
+        .def("set_temperature",
+             [](Search& self, const std::vector<float>& temperature) {
+                 if (temperature.size() != self.temperature.size())
+                     throw std::invalid_argument("one temperature for every run");
+                 for (float t : temperature)
+                     if (!(t > 0)) throw std::invalid_argument("temperature not above 0");
+                 self.temperature = temperature;
+             })
         .def("phase_seconds", &Search::phase_seconds)
         .def("improvements", &improvements_of)
         .def("best_score",

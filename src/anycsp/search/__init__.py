@@ -18,10 +18,12 @@ from anycsp.sampling import initial_positions
 from anycsp.search.auto import choose_search
 from anycsp.search.driver import Callback, Limits, Progress, drive
 from anycsp.search.engine import Engine
+from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.neural import neural_engine
 from anycsp.search.optimize import optimize
 from anycsp.search.result import Result, TracePoint, objective_of
+from anycsp.temperature import Temperature, as_temperature
 
 __all__ = ["Callback", "Progress", "Result", "TracePoint", "solve"]
 
@@ -44,13 +46,14 @@ def solve(
     hint: Assignment | None = None,
     threads: int | None = None,
     device: str = "cpu",
-    temperature: float | None = None,
+    temperature: Temperature | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
-    `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "auto" whichever
-    suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search.
+    `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
+    in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
+    for neural search unless `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
@@ -58,13 +61,11 @@ def solve(
     """
     if search not in SEARCHES:
         raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
-    if search == "hybrid":
-        raise AnyCSPError("hybrid search is not in this version: use local or neural")
     for name, limit in (("time_limit", time_limit), ("steps", steps), ("runs", runs), ("threads", threads)):
         if limit is not None and (not limit >= 0 or (name in ("runs", "threads") and limit < 1)):
             raise AnyCSPError(f"{name} = {limit}: must be positive")
-    if temperature is not None and not temperature > 0:
-        raise AnyCSPError(f"temperature = {temperature}: must be positive")
+    if temperature is not None:
+        temperature = as_temperature(temperature)
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
     if time_limit is None and steps is None:
@@ -102,7 +103,9 @@ def solve(
     else:
         graph = graph.to(device)
         chosen.policy.to(device)
-        engine = neural_engine(graph, chosen, runs, seed, temperature or chosen.temperature, threads)
+        heat = temperature or chosen.temperature
+        kind = HybridSearch if search == "hybrid" else neural_engine
+        engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
     engine.start(start if hint is None else _hinted(problem, hint, start))
     outcome = drive(engine, Limits(time_limit, steps, stop or threading.Event()), callback)

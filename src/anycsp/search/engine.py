@@ -49,3 +49,17 @@ class Engine(Protocol):
 
     def best_positions(self) -> npt.NDArray[np.int32]:
         """[runs, variables]: for every instance the best assignment the run has seen."""
+
+
+class NeuralEngine(Engine, Protocol):
+    """A network's engine, which another search can carry somewhere else between two steps."""
+
+    @property
+    def positions(self) -> Any:
+        """[runs, variables]: where the runs are now, an array or tensor."""
+
+    def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
+        """Continue from other assignments, recurrent states as they are."""
+
+    def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
+        """[runs]: of the softmax from the next step on."""

@@ -60,9 +60,22 @@ class LocalSearch:
         """Moves of the run that made the most."""
         return int(max(self._search.moves()))
 
-    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32))
-        self._search.plan(*self._end)
+    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None, steps: int | None = None) -> None:
+        """`steps`: the search will end after so many, whatever was said before."""
+        end = self._end if steps is None else (steps, math.inf)
+        self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32), *end)
+
+    def burst(self, positions: npt.NDArray[np.integer[Any]], moves: int) -> npt.NDArray[np.int32]:
+        """The best assignments found in so many moves from the given ones."""
+        self.start(positions, moves)
+        self.advance(moves)
+        return self.best_positions()
+
+    @property
+    def temperatures(self) -> tuple[float, float]:
+        """The range annealing cools through; zeros for other strategies, and until it is measured."""
+        hot, cold = self._search.temperatures()
+        return hot, cold
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
         return int(self._search.advance(min(max_steps, FOREVER), seconds))

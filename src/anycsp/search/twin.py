@@ -22,7 +22,8 @@ class TwinSearch:
         self, graph: ConstraintValueGraph, policy: PolicyNetwork, runs: int, seed: int = 0, temperature: float = 1.0
     ) -> None:
         self.graph, self.policy = graph, policy
-        self.runs, self.seed, self.temperature = range(runs), seed, temperature
+        self.runs, self.seed = range(runs), seed
+        self.temperature: float | torch.Tensor = temperature
         self.steps = 0
 
     @torch.no_grad()
@@ -64,6 +65,10 @@ class TwinSearch:
         """Continue from other assignments, recurrent states as they are; what a polishing search does."""
         self.positions = torch.as_tensor(np.asarray(positions), dtype=torch.int64, device=self.graph.device)
         self._relabel(found_by)
+
+    def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
+        """[runs]: of the softmax from the next step on."""
+        self.temperature = torch.as_tensor(temperature, dtype=torch.float32, device=self.graph.device)[:, None]
 
     def _relabel(self, found_by: str) -> None:
         self.labels = self.graph.labels(self.positions)

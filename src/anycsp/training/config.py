@@ -13,6 +13,7 @@ from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.errors import AnyCSPError
 from anycsp.policy import PolicyConfig
+from anycsp.temperature import Temperature, as_json, as_temperature
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -55,8 +56,12 @@ class TrainingConfig:
     """Search steps after which an instance is replaced; beyond `window` the search state is carried, detached."""
     lifetime: str = "fixed"
     """"fixed": every instance is searched `depth` steps; "log-uniform": between one window and `depth`."""
+    polish: int = 0
+    """Proposals of compiled annealing for every value after each draw; what they make of it is rewarded and next α."""
     fork: bool = False
     """At each window all replicas of an instance continue from the same one of them, chosen at random."""
+    training_temperature: Sequence[float] = (1.0, 1.0)
+    """Every window of a search draws the temperature of its softmax from this range, log-uniformly."""
 
     # ── the loss ─────────────────────────────────────────────────────────────────────────────────
     reward: str = "improve"
@@ -101,8 +106,8 @@ class TrainingConfig:
     """Steps at which it is measured; the deepest chooses the best model."""
     validation_runs: int = 1
     """Independent searches of each instance, each counted."""
-    temperatures: Sequence[float] = (1.0,)
-    """Softmax temperatures tried in validation; the best one is stored with the model."""
+    temperatures: Sequence[Temperature] = (1.0,)
+    """Softmax temperatures tried in validation, fixed or [hot, cold]; the best one is stored with the model."""
     validate_minutes: float = 30.0
     """Minutes of training between validations; 0 validates by updates only."""
     validate_updates: int = 0
@@ -119,14 +124,16 @@ class TrainingConfig:
             "window": self.window > 0,
             "depth": self.depth >= self.window and self.depth % self.window == 0,
             "lifetime": self.lifetime in ("fixed", "log-uniform"),
+            "training_temperature": len(self.training_temperature) == 2 and min(self.training_temperature) > 0,
             "reward": self.reward in ("improve", "quality", "reach"),
             "discount": 0 <= self.discount <= 1,
             "baseline": self.baseline in ("none", "leave-one-out", "per-step"),
             "normalise": self.normalise in ("none", "rms", "depth"),
+            "polish": self.polish >= 0 and not (self.polish and self.local_expectation),
             "local_expectation": not (self.local_expectation and self.reward == "reach"),
             "weight_average": 0 <= self.weight_average < 1,
             "validation_depths": list(self.validation_depths) == sorted({0, *self.validation_depths})[1:],
-            "temperatures": len(self.temperatures) > 0 and min(self.temperatures) > 0,
+            "temperatures": len(self.temperatures) > 0,
         }
         for name, valid in checks.items():
             if not valid:
@@ -160,7 +167,11 @@ class TrainingConfig:
         try:
             if "policy" in values:
                 values["policy"] = PolicyConfig(**values["policy"])
-            for name, kind in (("validation_depths", int), ("temperatures", float)):
+            for name, kind in (
+                ("validation_depths", int),
+                ("temperatures", as_temperature),
+                ("training_temperature", float),
+            ):
                 if name in values:
                     values[name] = tuple(kind(value) for value in values[name])
             for f in fields(TrainingConfig):
@@ -190,7 +201,12 @@ class TrainingConfig:
 
     def to_table(self) -> dict[str, Any]:
         return asdict(
-            replace(self, validation_depths=list(self.validation_depths), temperatures=list(self.temperatures))
+            replace(
+                self,
+                validation_depths=list(self.validation_depths),
+                training_temperature=list(self.training_temperature),
+                temperatures=[as_json(t) for t in self.temperatures],  # type: ignore[misc]
+            )
         )
 
     def to_toml(self) -> str:

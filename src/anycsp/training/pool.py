@@ -27,6 +27,7 @@ from anycsp.training.rollout import Batch, SearchState
 
 _LIFETIME_STREAM = 1 << 40
 """Keeps the draw of lifetimes apart from that of instances."""
+_TEMPERATURE_STREAM = 1 << 41
 
 
 class Instances:
@@ -83,6 +84,16 @@ class Pool:
     @property
     def depth(self) -> Tensor:
         return torch.tensor([slot.depth for slot in self.slots])
+
+    @property
+    def temperature(self) -> Tensor | None:
+        """[instances]: of the next window, drawn log-uniformly for each; None where all are 1."""
+        hot, cold = self.config.training_temperature
+        if hot == cold == 1:
+            return None
+        keys = [[self.config.seed, _TEMPERATURE_STREAM, slot.index, slot.depth] for slot in self.slots]
+        share = [np.random.default_rng(key).random() for key in keys]
+        return torch.tensor([hot * (cold / hot) ** s for s in share], dtype=torch.float32)
 
     def refresh(self) -> None:
         """Replace the instances whose lifetime has ended."""

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 
 from anycsp.graph import ConstraintValueGraph
+from anycsp.operations import TWIN, Operations
 from anycsp.policy import PolicyNetwork
+from anycsp.training.polish import Polish
 
 Sampler = Callable[[Tensor, int], Tensor]
 """(logits [runs, values], step of the window) → positions [runs, variables]."""
@@ -66,12 +68,14 @@ class Batch:
         total = violated.new_zeros(len(positions), self.graph.instances)
         return total.index_add_(1, self.constraint_instance, violated)
 
-    def cost_of_moves(self, positions: Tensor, labels: Tensor, cost: Tensor) -> Tensor:
+    @cached_property
+    def _weight(self) -> Tensor:
+        return self.graph.constraint_weight.to(torch.float32)
+
+    def cost_of_moves(self, positions: Tensor, labels: Tensor, cost: Tensor, ops: Operations = TWIN) -> Tensor:
         """[runs, variables, widest domain]: the instance's cost if only that variable took that value."""
         graph = self.graph
-        satisfied = torch.zeros(len(positions), graph.num_values, dtype=torch.float32)
-        weight = graph.constraint_weight.to(torch.float32)[graph.edge_constraint]
-        satisfied.index_add_(1, graph.edge_value, labels * weight)
+        satisfied = ops.satisfied_weight(graph, labels, self._weight)
         now = satisfied.gather(1, graph.value_start[:-1] + positions)
         gain = self.by_variable(satisfied, 0.0) - now[:, :, None]
         return cost.index_select(1, self.variable_instance)[:, :, None].to(gain.dtype) - gain
@@ -121,29 +125,39 @@ def rollout(
     epsilon: float,
     entropy: bool = False,
     move_reward: MoveReward | None = None,
+    temperature: Tensor | None = None,
+    ops: Operations = TWIN,
+    polish: Polish | None = None,
 ) -> tuple[Window, SearchState]:
-    """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from."""
+    """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from. `temperature`
+    [instances] divides the logits: φ is the distribution that is drawn from. With `polish`, what it makes of a draw
+    has the cost and is the next α, while the probability stays that of the draw."""
     graph = batch.graph
     positions, best = start.positions, start.best
     fresh_value = start.fresh[batch.variable_instance][graph.value_variable]
     state = torch.where(fresh_value[:, None], policy.initial_state, start.state)
+    heat = None if temperature is None else temperature[batch.variable_instance][graph.value_variable]
     labels = graph.labels(positions)
     cost = batch.cost(positions, labels)
     initial = torch.where(start.fresh, cost, start.initial)
     best = torch.where(start.fresh, cost, best)
     window = Window([], [], [], [], [])
     for step in range(steps):
-        logits, state = policy(graph, state, positions, labels)
+        logits, state = policy(graph, state, positions, labels, ops)
+        if heat is not None:
+            logits = logits / heat
         positions = sample(logits.detach(), step)
         log_phi = torch.log_softmax(batch.by_variable(logits, _ABSENT), dim=2)
         chosen = log_phi.gather(2, positions[:, :, None]).squeeze(2)
         window.log_probability.append((chosen.exp() + epsilon).log() if epsilon else chosen)
         if entropy:
             window.entropy.append(-(log_phi.exp() * log_phi).sum(dim=2))
+        if polish is not None:
+            positions = polish(positions)
         labels = graph.labels(positions)
         cost = batch.cost(positions, labels)
         if move_reward is not None:
-            moves = batch.cost_of_moves(positions, labels, cost)
+            moves = batch.cost_of_moves(positions, labels, cost, ops)
             at_variable = [x.index_select(1, batch.variable_instance)[:, :, None] for x in (best, initial)]
             reward = move_reward(moves, *at_variable).to(log_phi.dtype)
             window.expected_reward.append((log_phi.exp() * reward).sum(dim=2))

@@ -18,13 +18,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from anycsp import operations
 from anycsp.models import Model, save_model
+from anycsp.operations import Operations
 from anycsp.policy import PolicyNetwork
 from anycsp.sampling import sample_global
+from anycsp.temperature import Temperature, as_range
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
+from anycsp.training.polish import Polish, polisher
 from anycsp.training.pool import Pool
 from anycsp.training.reinforce import RunningScale, move_reward, reinforce
 from anycsp.training.rollout import SearchState, rollout
@@ -33,6 +37,7 @@ from anycsp.training.validation import ValidationSet
 LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
 _SAMPLING_STREAM = 1 << 60
+_POLISH_STREAM = 1 << 61
 """Keeps the draws of the search apart from those of initial assignments."""
 
 
@@ -61,10 +66,11 @@ class Counters:
 class Trainer:
     """One run in one folder; `run` is the loop, `save` and `resume` make it survive interruption."""
 
-    def __init__(self, config: TrainingConfig, folder: Path) -> None:
+    def __init__(self, config: TrainingConfig, folder: Path, ops: Operations | None = None) -> None:
         if config.policy.sampling != "global":
             raise ConfigError("training draws every variable at once: policy.sampling must be 'global'")
         self.config, self.folder = config, folder
+        self.ops = ops or operations.fastest()
         torch.manual_seed(config.seed)
         self.policy = PolicyNetwork(config.policy)
         self.averaged = deepcopy(self.policy).requires_grad_(False)
@@ -130,6 +136,9 @@ class Trainer:
                 config.epsilon,
                 entropy=config.entropy_weight > 0,
                 move_reward=move_reward(config),
+                temperature=self.pool.temperature,
+                ops=self.ops,
+                polish=self._polisher(),
             )
             loss = reinforce(config, batch, window, end.initial, depth, self.scale)
         with self._timed("backward"):
@@ -155,6 +164,14 @@ class Trainer:
             "gradient": norm,
             "learning_rate": self.learning_rate,
         }
+
+    def _polisher(self) -> Polish | None:
+        """One for every update, so that a resumed run draws the same."""
+        config = self.config
+        if config.polish == 0:
+            return None
+        seed = config.seed ^ _POLISH_STREAM ^ self.counters.update
+        return polisher(self.pool.batch.graph, config.replicas, config.polish, seed)
 
     @property
     def progress(self) -> float:
@@ -208,7 +225,7 @@ class Trainer:
                 self._validation = ValidationSet(config.validation_distribution(), config.validation_instances)
             measured = {
                 temperature: self._validation.measure(
-                    self.averaged, config.validation_depths, temperature, config.validation_runs
+                    self.averaged, config.validation_depths, temperature, config.validation_runs, config.polish
                 )
                 for temperature in config.temperatures
             }
@@ -220,7 +237,8 @@ class Trainer:
             counters.best, counters.best_update, counters.since_best = costs[deepest], counters.update, 0
             self.export("best", costs, temperature)
         by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
-        log.row("validation", {**self._position(), **by_depth, "temperature": temperature})
+        hot, cold = as_range(temperature)
+        log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
         shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
         log.say(f"{counters.seconds / 60:6.1f} min  update {counters.update}  unsatisfied: {shown}")
 
@@ -228,7 +246,7 @@ class Trainer:
     def _out_of_patience(self) -> bool:
         return 0 < self.config.patience <= self.counters.since_best
 
-    def export(self, name: str, validation: dict[int, float], temperature: float) -> None:
+    def export(self, name: str, validation: dict[int, float], temperature: Temperature) -> None:
         """Save the averaged weights as a model `anycsp solve` can use."""
         facts: dict[str, Any] = {
             "config": self.config.to_table(),

@@ -1,0 +1,98 @@
+"""Cool the policy's softmax through a range of temperatures, cycle after cycle.
+
+A policy trained on small instances changes a fixed share of the variables at random in every step, which on a large one
+keeps many constraints violated. Cooling from `hot` to `cold` moves far first and settles at the end. Cycle follows
+cycle, hot again and longer each time; where the end of the search is known, the last one is stretched to end with it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.search.engine import Improvement, NeuralEngine
+
+FIRST_CYCLE = 200
+"""Steps."""
+GROWTH = 2
+"""Of the cycles' lengths."""
+HOLD = 8
+"""Steps at one temperature."""
+
+
+class CoolingSearch:
+    """A network's engine whose temperature falls from hot to cold, again and again; see `Engine` for the face."""
+
+    def __init__(
+        self, engine: NeuralEngine, runs: int, hot: float, cold: float, steps: int | None, seconds: float | None
+    ) -> None:
+        self._engine, self._runs = engine, runs
+        self._hot, self._cold = hot, cold
+        self._last_step = math.inf if steps is None else steps
+        self._seconds = math.inf if seconds is None else seconds
+
+    @property
+    def steps(self) -> int:
+        return self._engine.steps
+
+    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
+        self._engine.start(positions)
+        self._deadline = time.perf_counter() + self._seconds
+        self._length = FIRST_CYCLE / GROWTH  # the first cycle grows too
+        self._begin_cycle(seconds_a_step=0.0)
+
+    def advance(self, max_steps: int, seconds: float = math.inf) -> int:
+        first, until = self.steps, time.perf_counter() + seconds
+        while True:
+            share = self._share_done()
+            if share >= 1:
+                taken = self.steps - self._began_at
+                self._begin_cycle((time.perf_counter() - self._began) / max(taken, 1))
+                share = 0.0
+            temperature = self._hot * (self._cold / self._hot) ** share
+            self._engine.set_temperature(np.full(self._runs, temperature))
+            left_of_cycle = math.inf if self._end < math.inf else self._began_at + self._length - self.steps
+            hold = int(min(HOLD, first + max_steps - self.steps, left_of_cycle))
+            taken = self._engine.advance(hold, until - time.perf_counter())
+            if taken < hold or self.steps - first >= max_steps or time.perf_counter() >= until:
+                return self.steps - first
+
+    def _begin_cycle(self, seconds_a_step: float) -> None:
+        """One that leaves no room for an even longer one takes all the room there is."""
+        self._began, self._began_at = time.perf_counter(), self.steps
+        self._length *= GROWTH
+        self._end: float = math.inf
+        room = self._last_step - self.steps
+        if self._length * (1 + GROWTH) > room:
+            self._length = max(room, 1)
+        elif self._length * (1 + GROWTH) * seconds_a_step > self._deadline - self._began:
+            self._end = self._deadline
+
+    def _share_done(self) -> float:
+        """Of the cycle; by the clock where it is to end with the time limit."""
+        if self._end < math.inf:
+            return (time.perf_counter() - self._began) / max(self._end - self._began, 1e-9)
+        return (self.steps - self._began_at) / self._length
+
+    @property
+    def positions(self) -> Any:
+        return self._engine.positions
+
+    def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
+        self._engine.place(positions, found_by)
+
+    def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
+        raise NotImplementedError("a cooling search sets its own temperature")
+
+    def improvements(self) -> list[Improvement]:
+        return self._engine.improvements()
+
+    def best_score(self) -> npt.NDArray[np.float64]:
+        return self._engine.best_score()
+
+    def best_positions(self) -> npt.NDArray[np.int32]:
+        return self._engine.best_positions()

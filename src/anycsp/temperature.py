@@ -1,0 +1,36 @@
+"""The temperature of the policy's softmax: one number, or a range hot:cold that the search cools through."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from anycsp.errors import AnyCSPError
+
+Temperature = float | tuple[float, float]
+"""Fixed, or (hot, cold)."""
+
+
+def as_temperature(given: object) -> Temperature:
+    """From a number, a pair of numbers, or either as text ("0.8", "1.5:0.3")."""
+    parts: Sequence[object] = [given]
+    if isinstance(given, str):
+        parts = given.split(":")
+    elif isinstance(given, (list, tuple)):
+        parts = given
+    try:
+        numbers = [float(part) for part in parts]  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        numbers = []
+    if len(numbers) not in (1, 2) or not all(0 < number < math.inf for number in numbers):
+        raise AnyCSPError(f"temperature = {given}: must be positive, a number or a range hot:cold")
+    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def as_json(temperature: Temperature) -> float | list[float]:
+    return list(temperature) if isinstance(temperature, tuple) else temperature
+
+
+def as_range(temperature: Temperature) -> tuple[float, float]:
+    """(hot, cold), equal where it is fixed."""
+    return temperature if isinstance(temperature, tuple) else (temperature, temperature)

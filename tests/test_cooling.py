@@ -1,0 +1,128 @@
+"""Cooling: temperatures fall from hot to cold, the last cycle ends with the search, native and twin draw alike."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from anycsp import AnyCSPError, Problem, native, solve
+from anycsp.graph import compile_graph
+from anycsp.models import Model, load_model, save_model
+from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.search.cooling import FIRST_CYCLE, GROWTH, CoolingSearch
+from anycsp.search.twin import TwinSearch
+from anycsp.temperature import as_temperature
+
+
+def policy() -> PolicyNetwork:
+    torch.manual_seed(7)
+    return PolicyNetwork(PolicyConfig(8, "max", "gain", True))
+
+
+def unsatisfiable() -> Problem:
+    """K7 with three colours."""
+    problem = Problem()
+    problem.add_variables(7, range(3))
+    problem.add_not_equal(np.array([[i, j] for i in range(7) for j in range(i)]))
+    return problem
+
+
+class Recorder(TwinSearch):
+    """Notes the temperature of every step instead of taking it."""
+
+    def __init__(self) -> None:
+        super().__init__(compile_graph(unsatisfiable()), policy(), 2)
+        self.noted: list[float] = []
+        self._now = math.nan
+
+    def set_temperature(self, temperature: np.ndarray[Any, Any]) -> None:
+        assert (temperature == temperature[0]).all()
+        assert len(temperature) == 2
+        self._now = float(temperature[0])
+
+    def advance(self, max_steps: int, seconds: float) -> int:
+        self.noted += [self._now] * max_steps
+        self.steps += max_steps
+        return max_steps
+
+
+@pytest.mark.parametrize("last", [1, 50, 199, 600, 601, 5000])
+def test_every_cycle_cools_and_the_last_ends_with_the_search(last: int) -> None:
+    recorder = Recorder()
+    search = CoolingSearch(recorder, 2, 2.0, 0.2, steps=last, seconds=None)
+    search.start()
+    while search.steps < last:
+        assert 0 < search.advance(min(37, last - search.steps)) <= 37
+    noted = np.array(recorder.noted)
+    assert len(noted) == last
+    assert noted[0] == 2.0
+    starts = np.flatnonzero(np.r_[True, noted[1:] > noted[:-1]])
+    assert (noted[starts] == 2.0).all()
+    assert (noted <= 2.0).all()
+    assert (noted >= 0.2).all()
+    if last >= 50:
+        assert noted[-1] < 0.2 * 10 ** (10 / min(last, FIRST_CYCLE))  # cold at the very end
+    lengths = np.diff(np.r_[starts, last])
+    assert (lengths[1:] >= lengths[:-1]).all()
+    assert list(lengths[:-1]) == [FIRST_CYCLE * GROWTH**i for i in range(len(lengths) - 1)]
+
+
+def test_with_a_time_limit_the_last_cycle_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    monkeypatch.setattr("time.perf_counter", lambda: 0.01 * recorder.steps)  # a hundred steps a second
+    search = CoolingSearch(recorder, 2, 2.0, 0.2, steps=None, seconds=20.0)
+    search.start()
+    while search.steps < 2000:
+        search.advance(64)
+    noted = np.array(recorder.noted[:2000])
+    assert noted[-1] < 0.21
+    assert int((np.diff(noted) > 0).sum()) == 2  # 200, 400 and the 1400 steps that are left
+
+
+@pytest.mark.skipif(not native.available(), reason="no native module")
+def test_native_and_twin_cool_alike() -> None:
+    from anycsp.native.search import NativeSearch
+
+    graph, network = compile_graph(unsatisfiable()), policy()
+    twin = CoolingSearch(TwinSearch(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
+    fast = CoolingSearch(NativeSearch(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
+    for engine in (twin, fast):
+        engine.start()
+        engine.advance(40)
+    assert (np.asarray(twin.positions) == np.asarray(fast.positions)).all()
+    assert [i[:1] + i[2:] for i in twin.improvements()] == [i[:1] + i[2:] for i in fast.improvements()]
+
+
+@pytest.mark.skipif(not native.available(), reason="no native module")
+def test_bad_temperatures_for_the_native_search_are_refused() -> None:
+    from anycsp.native.search import NativeSearch
+
+    search = NativeSearch(compile_graph(unsatisfiable()), policy(), 3)
+    for bad in ([1.0], [1.0, 0.0, 1.0], [1.0, math.nan, 1.0]):
+        with pytest.raises(ValueError, match="temperature"):
+            search.set_temperature(np.array(bad))
+
+
+def test_a_models_range_is_stored_and_used(tmp_path: Any) -> None:
+    save_model(Model("cooled", policy(), (1.5, 0.25)), tmp_path / "cooled")
+    model = load_model(tmp_path / "cooled.safetensors")
+    assert model.temperature == (1.5, 0.25)
+    options: dict[str, Any] = {"search": "neural", "steps": 60, "seed": 3, "runs": 2}
+    stored = solve(unsatisfiable(), model=model, **options)
+    given = solve(unsatisfiable(), model=Model("fixed", policy()), temperature=(1.5, 0.25), **options)
+    assert stored.assignment == given.assignment
+
+
+@pytest.mark.parametrize(("text", "expected"), [("0.8", 0.8), ("1.5:0.3", (1.5, 0.3)), ([2, 1], (2.0, 1.0)), (1, 1.0)])
+def test_temperatures_are_read(text: object, expected: object) -> None:
+    assert as_temperature(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "x", "0", "1:2:3", "-1:2", "inf", "nan", None, [], "1:"])
+def test_other_temperatures_are_refused(text: object) -> None:
+    with pytest.raises(AnyCSPError, match="temperature"):
+        as_temperature(text)

@@ -1,0 +1,163 @@
+"""Hybrid search: the network and the compiled search as one engine keep every promise each of them makes alone."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from random_problems import random_problem
+
+from anycsp import Problem, distributions, native, solve
+from anycsp.graph import compile_graph
+from anycsp.models import Model
+from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.search.hybrid import HybridSearch
+from anycsp.search.strategy import choose_strategy
+
+pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
+
+
+def untrained(sampling: str = "global") -> Model:
+    torch.manual_seed(7)
+    return Model("untrained", PolicyNetwork(PolicyConfig(8, "max", "gain", True, sampling=sampling)))
+
+
+def drawn(name: str, seed: int = 0, **parameters: object) -> Problem:
+    return distributions.get(name, **parameters).draw(np.random.default_rng(seed))
+
+
+def unsatisfiable() -> Problem:
+    """K7 with three colours: at least five edges clash."""
+    problem = Problem()
+    problem.add_variables(7, range(3))
+    problem.add_not_equal(np.array([[i, j] for i in range(7) for j in range(i)]))
+    return problem
+
+
+PROBLEMS = {
+    "probsat": lambda: drawn("sat", n=80, density=((4.3, 4.3),)),
+    "annealing": lambda: drawn("maxcut", n=60),
+    "tabu": lambda: drawn("rb", n=20, tightness=1.1),
+    "weighting": lambda: random_problem(3, max_variables=30, max_constraints=80, weighted=True),
+}
+
+
+@pytest.mark.parametrize("strategy", PROBLEMS)
+@pytest.mark.parametrize("sampling", ["global", "local"])
+def test_the_same_seed_and_steps_give_the_same_answer_counted_right(strategy: str, sampling: str) -> None:
+    problem = PROBLEMS[strategy]()
+    assert choose_strategy(compile_graph(problem)) == strategy
+    results = [solve(problem, model=untrained(sampling), search="hybrid", steps=40, runs=3, seed=s) for s in (1, 1, 2)]
+    first, again, _ = results
+    assert problem.violation(first.assignment) == (first.violated, first.violated_weight, first.hard_violated)
+    assert first.assignment == again.assignment
+    one, two, three = ([(p.step, p.violated_weight, p.found_by) for p in result.trace] for result in results)
+    assert one == two != three
+    assert (first.search, first.model) == ("hybrid", "untrained")
+    assert first.steps <= 40
+
+
+def test_who_found_an_improvement_is_told() -> None:
+    """A random start is improved upon by the compiled search, and everybody's finds are in order."""
+    problem = drawn("maxcut", n=200)
+    result = solve(problem, model=untrained(), search="hybrid", steps=30, seed=1)
+    assert result.trace[0].found_by == "initial"
+    assert {p.found_by for p in result.trace} <= {"initial", "network", "polish"}
+    assert result.found_by == result.trace[-1].found_by == "polish"
+    scores = [p.violated_weight for p in result.trace]
+    assert scores == sorted(set(scores), reverse=True)
+    assert [p.seconds for p in result.trace] == sorted(p.seconds for p in result.trace)
+
+
+def test_the_networks_own_finds_are_called_its(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One variable, one unary constraint: jumping first, the policy's draw satisfies it one time in three."""
+    monkeypatch.setattr("anycsp.search.hybrid.WARM_UP", 0.0)
+    found = []
+    for seed in range(20):
+        problem = Problem()
+        x = problem.add_variable(range(3))
+        problem.add_table([x], [(0,)])
+        result = solve(problem, model=untrained(), search="hybrid", steps=10, runs=1, seed=seed, temperature=99.0)
+        assert result.satisfied
+        found.append(result.found_by)
+    assert set(found) == {"initial", "network", "polish"}
+
+
+def test_a_hint_is_where_both_sides_start() -> None:
+    problem = drawn("maxcut", n=60)
+    good = solve(problem, search="local", steps=300_000, seed=3)
+    result = solve(problem, model=untrained(), search="hybrid", steps=3, hint=good.assignment)
+    assert result.trace[0].violated_weight == good.violated_weight
+    assert result.violated_weight <= good.violated_weight
+    solution = {f"x{i}": 0 for i in range(3)}
+    easy = Problem()
+    easy.add_variables(3, range(2))
+    easy.add_linear(["x0", "x1", "x2"], [1, 1, 1], "==", 0)
+    result = solve(easy, model=untrained(), search="hybrid", hint=solution)
+    assert (result.steps, result.found_by, result.assignment) == (0, "initial", solution)
+
+
+@pytest.mark.parametrize("name", ["coloring", "maxcut"])
+def test_time_limits_and_stop_requests_are_obeyed(name: str) -> None:
+    problem = unsatisfiable() if name == "coloring" else drawn("maxcut", n=2000, p=(0.01, 0.01))
+    result = solve(problem, model=untrained(), search="hybrid", time_limit=0.4, threads=1)
+    assert result.status == "best-effort"
+    assert 0.35 < result.seconds < 0.4 + 0.4  # 50 ms where the machine is idle
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    result = solve(problem, model=untrained(), search="hybrid", time_limit=60, stop=stop)
+    assert result.status == "interrupted"
+    assert result.seconds < 5
+
+
+def test_planted_instances_are_solved() -> None:
+    for problem in (
+        drawn("forced-rb", n=25, domain=12, constraints=200, forbidden=36),
+        drawn("sat", n=150, density=((3.8, 3.8),)),
+    ):
+        assert solve(problem, search="hybrid", time_limit=30.0, seed=1).satisfied
+
+
+def test_degenerate_problems_end() -> None:
+    fixed, free = Problem(), Problem()
+    fixed.add_variables(2, [5])
+    fixed.add_not_equal(np.array([[0, 1]]))
+    free.add_variables(2, range(3))
+    for problem, violated in ((fixed, 1), (free, 0)):
+        for limits in ({"steps": 5}, {"time_limit": 0.1}):
+            result = solve(problem, model=untrained(), search="hybrid", **limits)  # type: ignore[arg-type]
+            assert result.violated == violated
+
+
+def test_best_scores_belong_to_best_positions() -> None:
+    problem = drawn("maxsat", n=100)
+    engine = HybridSearch(compile_graph(problem), untrained(), 3, 0, 1.0, 1, steps=20)
+    engine.start()
+    engine.advance(20, 60.0)
+    for score, positions in zip(engine.best_score()[:, 0], engine.best_positions(), strict=True):
+        assert problem.violation_of_positions(positions).weight == score
+
+
+def test_sigterm_prints_the_best_so_far(tmp_path: Path) -> None:
+    path = tmp_path / "x.cnf"
+    path.write_text("p cnf 2 3\n1 0\n-1 0\n2 0\n")
+    command = [sys.executable, "-m", "anycsp.cli", "solve", str(path), "--search", "hybrid", "--time-limit", "600"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("o "):
+        pass
+    sent = time.perf_counter()
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "s UNKNOWN" in out
+    assert re.search(r"^v -?1 -?2 0$", out, re.MULTILINE)
+    assert time.perf_counter() - sent < 20
