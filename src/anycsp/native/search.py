@@ -31,7 +31,7 @@ class Profile:
     """Where the time of the profiled steps went."""
 
     seconds: dict[str, float]
-    """Processor time by phase, summed over threads; "gru" holds the cell's products and gates, "gemm" all other products."""
+    """Processor time by phase, all threads; "gru" holds the cell's products and gates, "gemm" all other products."""
     steps: int
     gflops: float
     """Of the matrix products, while they ran."""
