@@ -31,7 +31,7 @@ class Profile:
     """Where the time of the profiled steps went."""
 
     seconds: dict[str, float]
-    """By phase, summed over threads; "gru" holds the cell's products and gates, "gemm" all other products."""
+    """Processor time by phase, all threads; "gru" holds the cell's products and gates, "gemm" all other products."""
     steps: int
     gflops: float
     """Of the matrix products, while they ran."""
@@ -77,9 +77,9 @@ class NativeSearch:
             "gain": config.features == "gain",
             "inertia": float(policy.inertia.detach()) if policy.inertia is not None else 0.0,
         }
-        weights = step_weights(policy, layout.linear)
+        network = module.make_network(step_weights(policy, layout.linear), layout, options)
         constant = np.ascontiguousarray(graph.constant, dtype=np.float64)
-        self._search = module.make_search(problem, layout, weights, options, constant, _external(graph))
+        self._search = module.make_search(problem, layout, network, options, constant, _external(graph))
         self._hidden = config.hidden
         self._profiled_from = 0
         self.steps = 0
