@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from anycsp import operations
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.models import load_model
+from anycsp.operations import Operations
 from anycsp.policy import PolicyConfig
 from anycsp.training import checkpoint
 from anycsp.training.config import TrainingConfig
@@ -120,9 +122,15 @@ def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.fixture
+def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
+    monkeypatch.setattr(operations, "fastest", lambda: ops)
+
+
 # ── the loop ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("_on_both_backends")
 @pytest.mark.parametrize(
     "config",
     [
@@ -168,6 +176,7 @@ def test_a_checkpoint_is_safetensors_of_the_right_version(tmp_path: Path) -> Non
         checkpoint.read(tmp_path)
 
 
+@pytest.mark.usefixtures("_on_both_backends")
 def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) -> None:
     trainer = Trainer(SMALL, tmp_path)
     trainer.update()

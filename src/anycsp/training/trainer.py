@@ -22,7 +22,6 @@ from anycsp import operations
 from anycsp.models import Model, save_model
 from anycsp.operations import Operations
 from anycsp.policy import PolicyNetwork
-from anycsp.sampling import sample_global
 from anycsp.temperature import Temperature, as_range
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
@@ -122,7 +121,7 @@ class Trainer:
 
         def sample(logits: Tensor, step: int) -> Tensor:
             step += counters.update * config.window
-            return sample_global(batch.graph, logits, 1.0, config.seed ^ _SAMPLING_STREAM, range(config.replicas), step)
+            return self.ops.draw(batch.graph, logits, config.seed ^ _SAMPLING_STREAM, range(config.replicas), step)
 
         with self._timed("forward"):
             window, end = rollout(
