@@ -66,7 +66,7 @@ def test_the_same_seed_and_steps_give_the_same_answer_counted_right(strategy: st
 
 
 def test_who_found_an_improvement_is_told() -> None:
-    """A random start is improved upon by the compiled search; where that search is left out, by the network."""
+    """A random start is improved upon by the compiled search, and everybody's finds are in order."""
     problem = drawn("maxcut", n=200)
     result = solve(problem, model=untrained(), search="hybrid", steps=30, seed=1)
     assert result.trace[0].found_by == "initial"
@@ -77,17 +77,18 @@ def test_who_found_an_improvement_is_told() -> None:
     assert [p.seconds for p in result.trace] == sorted(p.seconds for p in result.trace)
 
 
-def test_the_networks_own_finds_are_called_its() -> None:
-    """One variable, one unary constraint: the first policy step or the compiled search finds it, whoever is first."""
-    found = set()
-    for seed in range(40):
+def test_the_networks_own_finds_are_called_its(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One variable, one unary constraint: jumping first, the policy's draw satisfies it one time in three."""
+    monkeypatch.setattr("anycsp.search.hybrid.WARM_UP", 0.0)
+    found = []
+    for seed in range(20):
         problem = Problem()
         x = problem.add_variable(range(3))
         problem.add_table([x], [(0,)])
-        result = solve(problem, model=untrained(), search="hybrid", steps=10, runs=1, seed=seed)
+        result = solve(problem, model=untrained(), search="hybrid", steps=10, runs=1, seed=seed, temperature=99.0)
         assert result.satisfied
-        found.add(result.found_by)
-    assert "network" in found
+        found.append(result.found_by)
+    assert set(found) == {"initial", "network", "polish"}
 
 
 def test_a_hint_is_where_both_sides_start() -> None:

@@ -14,11 +14,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from anycsp import distributions, native
 from anycsp.graph import compile_graph
 from anycsp.operations import Operations
 from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.problem import Problem
+from anycsp.sampling import initial_positions
 from anycsp.training.config import TrainingConfig
+from anycsp.training.polish import polisher
 from anycsp.training.reinforce import (
     RunningScale,
     depth_bucket,
@@ -249,6 +252,33 @@ def test_best_so_far_survives_the_end_of_a_window(policy: PolicyNetwork) -> None
     lowest = torch.minimum(torch.stack(window.cost).amin(dim=0), torch.tensor(3.0))
     torch.testing.assert_close(end.best, lowest, check_dtype=False)
     assert not end.state.requires_grad
+
+
+def test_polish_changes_what_is_rewarded_and_continued_from_not_what_was_drawn(policy: PolicyNetwork) -> None:
+    batch = Batch(compile_graph(tiny_problem((2, 3))))
+    drawn, made_of_it = torch.tensor([[0, 1], [1, 2], [1, 0]]), torch.tensor([[1, 0], [1, 0], [0, 2]])
+    costs = batch.cost(made_of_it, batch.graph.labels(made_of_it))
+
+    def window(**options: object) -> tuple[Window, SearchState]:
+        start = start_state(policy, batch, 3, True)
+        return rollout(policy, batch, start, STEPS, lambda *_: drawn, 0.0, **options)  # type: ignore[arg-type]
+
+    (plain, _), (polished, end) = window(), window(polish=lambda _: made_of_it)
+    assert all(torch.equal(cost, costs) for cost in polished.cost)
+    assert torch.equal(end.positions, made_of_it)
+    torch.testing.assert_close(polished.log_probability[0], plain.log_probability[0])
+    assert not torch.equal(polished.log_probability[1], plain.log_probability[1])  # the second step saw another α
+
+
+@pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
+def test_polishing_a_batch_polishes_every_instance() -> None:
+    problems = [distributions.get("maxcut", n=40).draw(np.random.default_rng(i)) for i in range(6)]
+    batch = Batch(compile_graph(problems))
+    start = initial_positions(batch.graph, 0, range(2))
+    before = batch.cost(start, batch.graph.labels(start))
+    after = [polisher(batch.graph, 2, 20, seed=3)(start) for _ in range(2)]
+    assert torch.equal(*after)
+    assert (batch.cost(after[0], batch.graph.labels(after[0])) < 0.8 * before).all()
 
 
 def test_a_temperature_divides_the_logits(policy: PolicyNetwork) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from anycsp import operations
+from anycsp import native, operations
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.models import load_model
 from anycsp.operations import Operations
@@ -114,6 +114,7 @@ def test_overrides_reach_every_setting() -> None:
         "policy.hidden=many",
         "baseline=guess",
         "temperatures=[[1, 0]]",
+        "polish=20",  # with local_expectation
     ],
 )
 def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
@@ -137,8 +138,12 @@ def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
         SMALL,
         replace(SMALL, depth=5, lifetime="fixed", baseline="none", normalise="none"),
         replace(SMALL, fork=True, training_temperature=(2.0, 0.5)),
+        pytest.param(
+            replace(SMALL, polish=20, local_expectation=False),
+            marks=pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}"),
+        ),
     ],
-    ids=["carried", "paper-like", "forked"],
+    ids=["carried", "paper-like", "forked", "polished"],
 )
 def test_resume_equals_uninterrupted(tmp_path: Path, config: TrainingConfig) -> None:
     whole = Trainer(config, tmp_path / "whole")

@@ -2,13 +2,13 @@
 
 Two sides take turns:
 
+* the *free* side is the compiled search alone, never disturbed;
 * the *jumping* side: a policy step draws a whole new assignment, a burst of compiled search polishes it, and the
-  polished assignment is the α that the next labelled graph is built from; recurrent states carry on. Bursts double
+  polished assignment is the α that the next labelled graph is built from; recurrent states carry on. A run that is
+  behind jumps on from the free side's best. Bursts take several times as long as the policy step before them, double
   when jumps have brought no new best for a while, and halve when one has.
-* the *free* side: the compiled search alone, never interrupted. Where its best is better than what a jumping run has
-  seen, that run jumps on from there.
 
-Each side gets time in proportion to what it gained per second lately, and neither less than a tenth.
+The jumping side gets time in proportion to what it gained per second lately, and never less than a share of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from anycsp.graph import ConstraintValueGraph
 from anycsp.search.engine import Improvement
-from anycsp.search.local import LocalSearch
+from anycsp.search.local import FOREVER, LocalSearch
 from anycsp.search.neural import neural_engine
 from anycsp.temperature import Temperature
 
@@ -31,16 +31,20 @@ if TYPE_CHECKING:
 
 LEAST_SHARE = 0.1
 """Of the time, what either side gets however little it finds."""
+WARM_UP = 0.1
+"""Seconds the free side has to itself: what is solved by then needs no network."""
 MEMORY = 2.0
 """Seconds after which a gain counts half."""
+TURN = 0.01
+"""Seconds of the free side's turn."""
 PATIENCE = 16
 """Jumps without a new best after which bursts double."""
-TURN = 0.01
-"""Seconds of the free side's turn; the other's is one jump."""
-LONGEST_TURN = 0.5
-"""Seconds beyond which a burst does not double."""
-LONGEST_BURST = 1024
-"""Beyond so many times the shortest it does not either."""
+POLISH_FACTOR = 8
+"""A burst lasts at least so many times as long as the policy step."""
+SHORTEST_BURST = 8
+"""Moves for every value of the problem (for annealing proposals), at least."""
+LONGEST_BURST = 256
+"""Times the shortest, at most."""
 
 
 class Side:
@@ -87,8 +91,7 @@ class HybridSearch:
         self._seed, self._threads = seed, threads
         self._runs = range(runs)
         self._timed = seconds is not None or steps is None
-        # A sweep of proposals for annealing, as many moves as there are variables otherwise.
-        self._shortest = max(graph.num_variables, 64) * (4 if self._free.strategy == "annealing" else 1)
+        self._shortest = SHORTEST_BURST * max(graph.num_values, 64)
 
     @property
     def steps(self) -> int:
@@ -103,45 +106,61 @@ class HybridSearch:
         self._free.start(first[np.arange(self._threads) % len(first)])
         self._improvements: list[Improvement] = []
         self._best = math.inf
-        self._sides = {"jump": Side(), "free": Side()}
+        self._jumps, self._roaming = Side(), Side()
         self._burst, self._idle = self._shortest, 0
+        self._burst_left = 0
+        """Moves still to make of the burst under way."""
         self._collect()
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
         until, first = time.perf_counter() + seconds, self.steps
-        while self.steps - first < max_steps and self._best > 0:
+        while self._best > 0 and (self._burst_left > 0 or self.steps - first < max_steps):
             began, before = time.perf_counter(), self._best
-            name = "jump" if self._jump_is_due() else "free"
-            self._jump(until) if name == "jump" else self._roam(until)
+            jumping = self._burst_left > 0 or self._jump_is_due()
+            if jumping:
+                self._jump(until)
+            else:
+                self._roam(until)
             self._collect()
             elapsed = time.perf_counter() - began if self._timed else TURN
-            gain = before - self._best if math.isfinite(before) else 0.0
-            self._sides[name].book(elapsed, gain)
-            if name == "jump":
-                self._adapt(elapsed, self._best < before)
+            side = self._jumps if jumping else self._roaming
+            side.book(elapsed, before - self._best if math.isfinite(before) else 0.0)
+            if jumping and self._burst_left == 0:
+                self._adapt()
             if time.perf_counter() >= until:
                 break
         return self.steps - first
 
     def _jump_is_due(self) -> bool:
-        jump, free = self._sides["jump"], self._sides["free"]
-        if self._free.strategy == "annealing" and not any(self._free.temperatures):
-            return False  # bursts need its temperatures
-        total = jump.rate + free.rate
-        share = 0.5 if total == 0 else min(max(jump.rate / total, LEAST_SHARE), 1 - LEAST_SHARE)
-        return jump.spent <= share * (jump.spent + free.spent)
+        if self._roaming.spent < WARM_UP or (self._free.strategy == "annealing" and not any(self._free.temperatures)):
+            return False  # annealing bursts need the free side's temperatures
+        total = self._jumps.rate + self._roaming.rate
+        share = min(max(self._jumps.rate / max(total, 1e-300), LEAST_SHARE), 1 - LEAST_SHARE)
+        return self._jumps.spent <= share * (self._jumps.spent + self._roaming.spent)
 
     def _jump(self, until: float) -> None:
-        """Policy step, burst, and the polished assignment back to the network."""
-        self._network.advance(1, math.inf)
-        polished = self._polisher().burst(self._current(), self._burst, max(0.0, until - time.perf_counter()))
-        self._network.place(polished, "polish")
+        """Policy step, burst (which may go on in the next turn), and the polished assignment back to the network."""
+        polish = self._polisher()
+        if self._burst_left == 0:
+            self._follow()
+            self._best_before_jump = self._best
+            began = time.perf_counter()
+            self._network.advance(1, math.inf)
+            self._step_seconds = time.perf_counter() - began
+            self._burst_seconds = 0.0
+            self._burst_left = self._burst
+            polish.start(self._current(), self._burst)
+        began = time.perf_counter()
+        made = polish.advance(self._burst_left, max(0.0, until - began))
+        self._burst_seconds += time.perf_counter() - began
+        self._burst_left -= made
+        if polish.best_score().min() <= 0 or (made == 0 and began < until):
+            self._burst_left = 0
+        if self._burst_left <= 0 or polish.best_score().min() < self._best:
+            self._network.place(polish.best_positions(), "polish")
 
-    def _roam(self, until: float) -> None:
-        if self._timed:
-            self._free.advance(1 << 62, min(TURN, max(0.0, until - time.perf_counter())))
-        else:
-            self._free.advance(64 * self._shortest, math.inf)
+    def _follow(self) -> None:
+        """The run that is furthest behind continues from the free side's best, where that is better."""
         leader = int(self._free.best_score()[:, 0].argmin())
         seen = self._network.best_score()[:, 0]
         behind = int(seen.argmax())
@@ -150,17 +169,25 @@ class HybridSearch:
             positions[behind] = self._free.best_positions()[leader]
             self._network.place(positions, "polish")
 
+    def _roam(self, until: float) -> None:
+        if self._timed:
+            self._free.advance(FOREVER, min(TURN, max(0.0, until - time.perf_counter())))
+        else:
+            self._free.advance(self._shortest, math.inf)
+
     def _current(self) -> npt.NDArray[np.int32]:
         return np.array(self._network.positions, dtype=np.int32)
 
-    def _adapt(self, elapsed: float, improved: bool) -> None:
-        if improved:
-            self._burst, self._idle = max(self._burst // 2, self._shortest), 0
-        else:
-            self._idle += 1
-            longest = elapsed >= LONGEST_TURN or self._burst >= LONGEST_BURST * self._shortest
-            if self._idle >= PATIENCE and not longest:
-                self._burst, self._idle = self._burst * 2, 0
+    def _adapt(self) -> None:
+        """Bursts double while they are short beside the policy step or bring nothing, and halve when one has paid."""
+        self._idle += 1
+        longer = self._timed and self._burst_seconds < POLISH_FACTOR * self._step_seconds
+        if self._best < self._best_before_jump:
+            self._idle = 0
+            if not longer:
+                self._burst = max(self._burst // 2, self._shortest)
+        elif longer or self._idle >= PATIENCE:
+            self._burst, self._idle = min(2 * self._burst, LONGEST_BURST * self._shortest), 0
 
     def _polisher(self) -> LocalSearch:
         """The free side's strategy; annealing from the middle of its range, where order survives."""

@@ -60,15 +60,15 @@ class LocalSearch:
         """Moves of the run that made the most."""
         return int(max(self._search.moves()))
 
-    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32), *self._end)
+    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None, steps: int | None = None) -> None:
+        """`steps`: the search will end after so many, whatever was said before."""
+        end = self._end if steps is None else (steps, math.inf)
+        self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32), *end)
 
-    def burst(
-        self, positions: npt.NDArray[np.integer[Any]], moves: int, seconds: float = math.inf
-    ) -> npt.NDArray[np.int32]:
+    def burst(self, positions: npt.NDArray[np.integer[Any]], moves: int) -> npt.NDArray[np.int32]:
         """The best assignments found in so many moves from the given ones."""
-        self._search.start(np.ascontiguousarray(positions, dtype=np.int32), moves, math.inf)
-        self._search.advance(moves, seconds)
+        self.start(positions, moves)
+        self.advance(moves)
         return self.best_positions()
 
     @property

@@ -56,6 +56,8 @@ class TrainingConfig:
     """Search steps after which an instance is replaced; beyond `window` the search state is carried, detached."""
     lifetime: str = "fixed"
     """"fixed": every instance is searched `depth` steps; "log-uniform": between one window and `depth`."""
+    polish: int = 0
+    """Proposals of compiled annealing for every value after each draw; what they make of it is rewarded and next α."""
     fork: bool = False
     """At each window all replicas of an instance continue from the same one of them, chosen at random."""
     training_temperature: Sequence[float] = (1.0, 1.0)
@@ -127,6 +129,7 @@ class TrainingConfig:
             "discount": 0 <= self.discount <= 1,
             "baseline": self.baseline in ("none", "leave-one-out", "per-step"),
             "normalise": self.normalise in ("none", "rms", "depth"),
+            "polish": self.polish >= 0 and not (self.polish and self.local_expectation),
             "local_expectation": not (self.local_expectation and self.reward == "reach"),
             "weight_average": 0 <= self.weight_average < 1,
             "validation_depths": list(self.validation_depths) == sorted({0, *self.validation_depths})[1:],

@@ -12,6 +12,7 @@ from torch import Tensor
 from anycsp.graph import ConstraintValueGraph
 from anycsp.operations import TWIN, Operations
 from anycsp.policy import PolicyNetwork
+from anycsp.training.polish import Polish
 
 Sampler = Callable[[Tensor, int], Tensor]
 """(logits [runs, values], step of the window) → positions [runs, variables]."""
@@ -101,9 +102,11 @@ def rollout(
     move_reward: MoveReward | None = None,
     temperature: Tensor | None = None,
     ops: Operations = TWIN,
+    polish: Polish | None = None,
 ) -> tuple[Window, SearchState]:
     """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from. `temperature`
-    [instances] divides the logits: φ is the distribution that is drawn from."""
+    [instances] divides the logits: φ is the distribution that is drawn from. With `polish`, what it makes of a draw
+    has the cost and is the next α, while the probability stays that of the draw."""
     graph = batch.graph
     positions, best = start.positions, start.best
     ops = ops.prepared(policy)
@@ -119,14 +122,15 @@ def rollout(
         logits, state = policy(graph, state, positions, labels, ops)
         if heat is not None:
             logits = logits / heat
-        positions = sample(logits.detach(), step)
+        drawn = sample(logits.detach(), step)
+        positions = drawn if polish is None else polish(drawn)
         labels = graph.labels(positions)
         cost = batch.cost(positions, labels)
         reward = None
         if move_reward is not None:
             moves = batch.cost_of_moves(positions, labels, cost, ops)
             reward = move_reward(moves, best.index_select(1, value_instance), initial.index_select(1, value_instance))
-        choice = ops.choice(graph, logits, positions, epsilon, entropy, reward)
+        choice = ops.choice(graph, logits, drawn, epsilon, entropy, reward)
         window.log_probability.append(choice.log_probability)
         if choice.entropy is not None:
             window.entropy.append(choice.entropy)

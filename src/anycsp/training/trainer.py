@@ -27,6 +27,7 @@ from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
+from anycsp.training.polish import Polish, polisher
 from anycsp.training.pool import Pool
 from anycsp.training.reinforce import RunningScale, move_reward, reinforce
 from anycsp.training.rollout import SearchState, rollout
@@ -35,6 +36,7 @@ from anycsp.training.validation import ValidationSet
 LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
 _SAMPLING_STREAM = 1 << 60
+_POLISH_STREAM = 1 << 61
 """Keeps the draws of the search apart from those of initial assignments."""
 
 
@@ -135,6 +137,7 @@ class Trainer:
                 move_reward=move_reward(config),
                 temperature=self.pool.temperature,
                 ops=self.ops,
+                polish=self._polisher(),
             )
             loss = reinforce(config, batch, window, end.initial, depth, self.scale)
         with self._timed("backward"):
@@ -160,6 +163,14 @@ class Trainer:
             "gradient": norm,
             "learning_rate": self.learning_rate,
         }
+
+    def _polisher(self) -> Polish | None:
+        """One for every update, so that a resumed run draws the same."""
+        config = self.config
+        if config.polish == 0:
+            return None
+        seed = config.seed ^ _POLISH_STREAM ^ self.counters.update
+        return polisher(self.pool.batch.graph, config.replicas, config.polish, seed)
 
     @property
     def progress(self) -> float:
@@ -213,7 +224,7 @@ class Trainer:
                 self._validation = ValidationSet(config.validation_distribution(), config.validation_instances)
             measured = {
                 temperature: self._validation.measure(
-                    self.averaged, config.validation_depths, temperature, config.validation_runs
+                    self.averaged, config.validation_depths, temperature, config.validation_runs, config.polish
                 )
                 for temperature in config.temperatures
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from anycsp import distributions
@@ -14,6 +15,7 @@ from anycsp.models import Model
 from anycsp.policy import PolicyNetwork
 from anycsp.search.neural import neural_engine
 from anycsp.temperature import Temperature
+from anycsp.training.polish import polisher
 
 VALIDATION_SEED = 20_230_101
 """The validation set of a distribution is the same for every run, whatever its seed."""
@@ -27,9 +29,15 @@ class ValidationSet:
         self.graph: ConstraintValueGraph = compile_graph(problems)
 
     def measure(
-        self, policy: PolicyNetwork, depths: Sequence[int], temperature: Temperature = 1.0, runs: int = 1
+        self,
+        policy: PolicyNetwork,
+        depths: Sequence[int],
+        temperature: Temperature = 1.0,
+        runs: int = 1,
+        polish: int = 0,
     ) -> dict[int, float]:
-        """Depth → mean violated weight of the best assignment so far, over instances and runs."""
+        """Depth → mean violated weight of the best assignment so far, over instances and runs; with `polish`, of those
+        that so many proposals for every value make of the policy's."""
         model = Model("validated", policy, temperature, runs)
         # A search that cools is planned for its length, so every depth is a search of its own.
         searches = [[depth] for depth in depths] if isinstance(temperature, tuple) else [depths]
@@ -38,8 +46,11 @@ class ValidationSet:
             threads = torch.get_num_threads()
             engine = neural_engine(self.graph, model, runs, VALIDATION_SEED, temperature, threads, steps=goals[-1])
             engine.start()
+            polished = polisher(self.graph, runs, polish, VALIDATION_SEED) if polish else None
             for depth in goals:
                 while engine.steps < depth:
-                    engine.advance(depth - engine.steps, math.inf)
+                    engine.advance(depth - engine.steps if polished is None else 1, math.inf)
+                    if polished is not None:
+                        engine.place(polished(torch.as_tensor(np.array(engine.positions))).numpy(), "polish")
                 result[depth] = float(engine.best_score().mean())
         return result
