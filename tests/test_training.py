@@ -198,6 +198,24 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) ->
     trainer.pool.close()
 
 
+@pytest.mark.usefixtures("_on_both_backends")
+def test_a_profile_accounts_for_the_time_and_changes_nothing(tmp_path: Path) -> None:
+    plain, profiled = Trainer(SMALL, tmp_path / "plain"), Trainer(SMALL, tmp_path / "profiled")
+    profiled.enable_profile()
+    for trainer in (plain, profiled):
+        for _ in range(3):
+            trainer.update()
+        trainer.pool.close()
+    expected, got = weights(plain), weights(profiled)
+    assert all(torch.equal(expected[name], got[name]) for name in expected)
+    assert profiled.profile is not None
+    assert set(profiled.profile.seconds) == {"gather", "gemm", "gru", "sample", "relabel"}
+    assert sum(profiled.profile.seconds.values()) <= profiled.timing["forward"]
+    report = profiled.profile_report()
+    assert "GFLOPS" in report
+    assert "forward: other" in report
+
+
 def test_carried_searches_keep_their_state_when_others_are_replaced(tmp_path: Path) -> None:
     trainer = Trainer(replace(SMALL, lifetime="fixed"), tmp_path)
     for _ in range(3):

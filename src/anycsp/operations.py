@@ -74,6 +74,9 @@ class Operations(Protocol):
     def draw(self, graph: ConstraintValueGraph, logits: Tensor, seed: int, runs: range, step: int) -> Tensor:
         """α ~ φ: [runs, variables] positions."""
 
+    def labels(self, graph: ConstraintValueGraph, positions: Tensor) -> Tensor:
+        """L_E: [runs, edges] uint8."""
+
     def value_features(self, graph: ConstraintValueGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
         """[runs·values, 1 or 4] float32: L_V, and the gain features."""
 
@@ -137,6 +140,9 @@ class TwinOperations:
 
     def draw(self, graph: ConstraintValueGraph, logits: Tensor, seed: int, runs: range, step: int) -> Tensor:
         return sample_global(graph, logits, 1.0, seed, runs, step)
+
+    def labels(self, graph: ConstraintValueGraph, positions: Tensor) -> Tensor:
+        return graph.labels(positions)
 
     def value_features(self, graph: ConstraintValueGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
         chosen = graph.chosen(positions).reshape(-1, 1).to(torch.float32)

@@ -94,6 +94,9 @@ class NativeOperations:
         )
         return positions
 
+    def labels(self, graph: ConstraintValueGraph, positions: Tensor) -> Tensor:
+        return graph.labels(positions)
+
     def value_features(self, graph: ConstraintValueGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
         out = torch.empty(len(positions) * graph.num_values, 4 if gain else 1)
         satisfied = self.satisfied_weight(graph, labels, graph.relative_weight).numpy() if gain else None

@@ -113,7 +113,7 @@ def rollout(
     value_instance = graph.value_instance
     state = torch.where(start.fresh[value_instance][:, None], policy.initial_state, start.state)
     heat = None if temperature is None else temperature[value_instance]
-    labels = graph.labels(positions)
+    labels = ops.labels(graph, positions)
     cost = batch.cost(positions, labels)
     initial = torch.where(start.fresh, cost, start.initial)
     best = torch.where(start.fresh, cost, best)
@@ -124,7 +124,7 @@ def rollout(
             logits = logits / heat
         drawn = sample(logits.detach(), step)
         positions = drawn if polish is None else polish(drawn)
-        labels = graph.labels(positions)
+        labels = ops.labels(graph, positions)
         cost = batch.cost(positions, labels)
         reward = None
         if move_reward is not None:

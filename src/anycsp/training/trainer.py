@@ -29,6 +29,7 @@ from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
 from anycsp.training.polish import Polish, polisher
 from anycsp.training.pool import Pool
+from anycsp.training.profile import ProfiledOperations, TrainingProfile
 from anycsp.training.reinforce import RunningScale, move_reward, reinforce
 from anycsp.training.rollout import SearchState, rollout
 from anycsp.training.validation import ValidationSet
@@ -79,6 +80,7 @@ class Trainer:
         self.counters = Counters()
         self.timing: dict[str, float] = defaultdict(float)
         """Seconds by part: draw and compile, forward, backward, optimizer, validation."""
+        self.profile: TrainingProfile | None = None
         self._validation: ValidationSet | None = None
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
@@ -113,6 +115,17 @@ class Trainer:
             log.event("end", **self._position(), timing=dict(self.timing), skipped=self.counters.skipped)
         self.pool.close()
         return self.counters
+
+    def enable_profile(self) -> None:
+        """Time the phases of every update from now on; `profile_report` says where it went."""
+        self.profile, self._profiled_from = TrainingProfile(), self.counters.update
+        self.ops = ProfiledOperations(self.ops, self.profile)
+        self.timing.clear()
+
+    def profile_report(self) -> str:
+        if self.profile is None:
+            raise ValueError("nothing was profiled")
+        return self.profile.report(self.timing, self.counters.update - self._profiled_from)
 
     def update(self) -> dict[str, float]:
         """One window and one step of the optimizer; returns what is logged of it."""
