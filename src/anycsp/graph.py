@@ -198,6 +198,24 @@ class ConstraintValueGraph:
         result = torch.zeros(len(positions), self.num_values, dtype=torch.uint8, device=self.device)
         return result.scatter_(1, self.value_start[:-1] + positions, 1)
 
+    @cached_property
+    def _padding(self) -> tuple[torch.Tensor, torch.Tensor] | None:
+        """Value index and absence of every (variable, position); None where all domains have one size."""
+        sizes = self.domain_size
+        if bool((sizes == sizes[0]).all()):
+            return None
+        position = torch.arange(int(sizes.max()), device=self.device)
+        absent = position >= sizes[:, None]
+        return (self.value_start[:-1, None] + position).masked_fill(absent, 0), absent
+
+    def by_variable_padded(self, values: torch.Tensor, absent: float) -> torch.Tensor:
+        """[runs, values] → [runs, variables, widest domain], `absent` where a domain is shorter."""
+        if self._padding is None:
+            return values.view(len(values), self.num_variables, -1)
+        index, missing = self._padding
+        padded = values.index_select(1, index.reshape(-1)).view(len(values), *index.shape)
+        return padded.masked_fill(missing, absent)
+
     def satisfied(self, positions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """[runs, constraints] bool: the label of a constraint's own current value says whether it holds."""
         edge = self.first_slot + positions.index_select(1, self.first_variable)

@@ -92,9 +92,12 @@ struct RowBuffers {
 
 template <class T>
 inline void run_layers(const Rows<T>& r, const RowBuffers<T>& b, int64_t begin, int rows, int count) {
-    const int features = r.layers[0].inputs;
-    pad_rows(r.first + begin * features, r.second ? r.second + begin * features : nullptr, rows, features,
-             r.layers[0].input_width, b.activation[0]);
+    const int features = r.layers[0].inputs - r.constants, width = r.layers[0].input_width;
+    pad_rows(r.first + begin * features, r.second ? r.second + begin * features : nullptr, rows, features, width,
+             b.activation[0]);
+    for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < r.constants; ++j)
+            b.activation[0][i * width + features + j] = r.constant[(begin + i) * r.constants + j];
     for (int i = 0; i < count; ++i) {
         const Layer<T>& layer = r.layers[i];
         if (layer.norm)
@@ -124,7 +127,7 @@ void rows_forward(const Rows<T>& r) {
 template <class T>
 void rows_backward(const Rows<T>& r) {
     const RowBuffers<T> b(r);
-    const int last = r.count - 1, outputs = r.layers[last].outputs, features = r.layers[0].inputs;
+    const int last = r.count - 1, outputs = r.layers[last].outputs, features = r.layers[0].inputs - r.constants;
     for (int64_t begin = 0; begin < r.rows; begin += kOpRows) {
         const int rows = static_cast<int>(r.rows - begin < kOpRows ? r.rows - begin : kOpRows);
         // A norm at the end needs the statistics of its input, a linear layer at the end nothing.

@@ -29,7 +29,7 @@ from anycsp.temperature import Temperature
 if TYPE_CHECKING:
     from anycsp.models import Model
 
-LEAST_SHARE = 0.1
+LEAST_SHARE = 0.05
 """Of the time, what either side gets however little it finds."""
 WARM_UP = 0.1
 """Seconds the free side has to itself: what is solved by then needs no network."""
