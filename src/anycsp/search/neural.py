@@ -37,6 +37,7 @@ def neural_engine(
 
         engine = NativeSearch(graph, model.policy, runs, seed, hot, threads)
     else:
+        native.warn_if_missing()
         engine = TwinSearch(graph, model.policy, runs, seed, hot)
     return engine if hot == cold else CoolingSearch(engine, runs, hot, cold, steps, seconds)
 
