@@ -235,6 +235,5 @@ void bind_search(nb::module_& m) {
     m.def("make_network", &make_network, nb::arg("weights"), nb::arg("layout"), nb::arg("options"));
     m.def("make_search", &make_search, nb::arg("problem"), nb::arg("layout"), nb::arg("network"), nb::arg("options"),
           nb::arg("constant"), nb::arg("external").none());
-    m.def("level", [] { return kernels().name; });
     m.def("measured_peak", &measured_peak, nb::call_guard<nb::gil_scoped_release>());
 }
