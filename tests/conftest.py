@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from anycsp.operations import Operations
 
 torch.set_num_threads(1)  # the machine may be shared, and spinning threads then cost minutes
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -33,3 +37,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("model") / "untrained.safetensors"
     save_model(Model("untrained", PolicyNetwork(PolicyConfig(hidden=8))), path)
     return path
+
+
+@pytest.fixture(params=["native", "twin"])
+def ops(request: pytest.FixtureRequest) -> Operations:
+    """The operations of a search step with gradients, compiled and in PyTorch."""
+    from anycsp import native, operations
+
+    if request.param == "twin":
+        return operations.TWIN
+    if not native.available():
+        pytest.skip("the native module is not built")
+    return operations.fastest()

@@ -11,7 +11,10 @@ from random_problems import random_positions, random_problem
 
 from anycsp import Problem
 from anycsp.graph import compile_graph
+from anycsp.operations import TWIN, Operations, fastest
 from anycsp.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
+
+BACKENDS = [TWIN] if fastest() is TWIN else [fastest(), TWIN]
 
 
 def permuted(problem: Problem, seed: int) -> Problem:
@@ -39,13 +42,15 @@ def permuted(problem: Problem, seed: int) -> Problem:
     return other
 
 
-def logits_by_value(problem: Problem, policy: PolicyNetwork, assignments: list[dict]) -> dict[tuple[str, int], float]:
+def logits_by_value(
+    problem: Problem, policy: PolicyNetwork, assignments: list[dict], ops: Operations
+) -> dict[tuple[str, int], float]:
     graph = compile_graph(problem)
     state = policy.start(graph, 1)
     for assignment in assignments:
         positions = torch.from_numpy(problem.positions(assignment)).long()[None]
         with torch.no_grad():
-            logits, state = policy(graph, state, positions, graph.labels(positions))
+            logits, state = policy(graph, state, positions, graph.labels(positions), ops)
     variables = graph.value_variable.tolist()
     return {
         (problem.names[x], int(value)): float(o)
@@ -54,15 +59,16 @@ def logits_by_value(problem: Problem, policy: PolicyNetwork, assignments: list[d
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
+@pytest.mark.parametrize("ops", BACKENDS, ids=lambda ops: ops.name)
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25)
-def test_logits_are_permuted_with_the_problem(aggregation: str, seed: int) -> None:
+def test_logits_are_permuted_with_the_problem(ops: Operations, aggregation: str, seed: int) -> None:
     torch.manual_seed(0)
     policy = PolicyNetwork(PolicyConfig(16, aggregation, "gain", inertia=True, weighted=True))
     torch.nn.init.normal_(policy.weight_message.weight)
     problem = random_problem(seed, weighted=True)
     other = permuted(problem, seed)
     assignments = [problem.assignment(p) for p in random_positions(problem, 2, seed)]
-    ours, theirs = logits_by_value(problem, policy, assignments), logits_by_value(other, policy, assignments)
+    ours, theirs = (logits_by_value(p, policy, assignments, ops) for p in (problem, other))
     assert ours.keys() == theirs.keys()
     np.testing.assert_allclose([ours[k] for k in ours], [theirs[k] for k in ours], rtol=1e-4, atol=1e-5)

@@ -9,13 +9,14 @@ from oracle import Oracle
 from random_problems import random_positions, random_problem
 
 from anycsp.graph import compile_graph
+from anycsp.operations import Operations
 from anycsp.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("features", ["none", "gain"])
 @pytest.mark.parametrize("seed", range(6))
-def test_two_steps_equal_the_transcription(aggregation: str, features: str, seed: int) -> None:
+def test_two_steps_equal_the_transcription(aggregation: str, features: str, seed: int, ops: Operations) -> None:
     torch.manual_seed(seed)
     policy = PolicyNetwork(PolicyConfig(8, aggregation, features, inertia=features == "gain"))
     problem = random_problem(seed, weighted=seed % 2 == 1)
@@ -28,7 +29,7 @@ def test_two_steps_equal_the_transcription(aggregation: str, features: str, seed
     for positions in (first, second):
         tensor = torch.from_numpy(positions)[None]
         with torch.no_grad():
-            output = policy(graph, state, tensor, graph.labels(tensor))
+            output = policy(graph, state, tensor, graph.labels(tensor), ops)
         logits, expected_state = oracle.step(problem, positions, expected_state)
         state = output.state
         np.testing.assert_allclose(output.logits[0].numpy(), [logits[v] for v in values], rtol=1e-5, atol=1e-5)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from torch import Tensor
 
 from anycsp import distributions, native
 from anycsp.graph import compile_graph
+from anycsp.operations import Operations
 from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.problem import Problem
 from anycsp.sampling import initial_positions
@@ -60,6 +63,11 @@ def start_state(policy: PolicyNetwork, batch: Batch, runs: int, carried: bool) -
     best = torch.full((runs, 1), 3.0, dtype=torch.float64)  # a record from before the window
     initial = torch.full((runs, 1), 6.0, dtype=torch.float64)
     return SearchState(positions, state, torch.tensor([not carried]), best, initial)
+
+
+@pytest.fixture(autouse=True)
+def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "rollout", partial(rollout, ops=ops))
 
 
 Trajectory = tuple[tuple[int, ...], ...]

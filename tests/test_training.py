@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from anycsp import native
+from anycsp import native, operations
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.models import load_model
+from anycsp.operations import Operations
 from anycsp.policy import PolicyConfig
 from anycsp.training import checkpoint
 from anycsp.training.config import TrainingConfig
@@ -122,9 +123,15 @@ def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.fixture
+def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
+    monkeypatch.setattr(operations, "fastest", lambda: ops)
+
+
 # ── the loop ─────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.usefixtures("_on_both_backends")
 @pytest.mark.parametrize(
     "config",
     [
@@ -174,6 +181,7 @@ def test_a_checkpoint_is_safetensors_of_the_right_version(tmp_path: Path) -> Non
         checkpoint.read(tmp_path)
 
 
+@pytest.mark.usefixtures("_on_both_backends")
 def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) -> None:
     trainer = Trainer(SMALL, tmp_path)
     trainer.update()
@@ -188,6 +196,24 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) ->
     assert trainer.counters.skipped == 1
     assert not all(torch.equal(v, before[k]) for k, v in trainer.policy.state_dict().items())
     trainer.pool.close()
+
+
+@pytest.mark.usefixtures("_on_both_backends")
+def test_a_profile_accounts_for_the_time_and_changes_nothing(tmp_path: Path) -> None:
+    plain, profiled = Trainer(SMALL, tmp_path / "plain"), Trainer(SMALL, tmp_path / "profiled")
+    profiled.enable_profile()
+    for trainer in (plain, profiled):
+        for _ in range(3):
+            trainer.update()
+        trainer.pool.close()
+    expected, got = weights(plain), weights(profiled)
+    assert all(torch.equal(expected[name], got[name]) for name in expected)
+    assert profiled.profile is not None
+    assert set(profiled.profile.seconds) == {"gather", "gemm", "gru", "sample", "relabel"}
+    assert sum(profiled.profile.seconds.values()) <= profiled.timing["forward"]
+    report = profiled.profile_report()
+    assert "GFLOPS" in report
+    assert "forward: other" in report
 
 
 def test_carried_searches_keep_their_state_when_others_are_replaced(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ the layout of `constraints.base`. Only labels change during a search, never the 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -148,6 +149,20 @@ class ConstraintValueGraph:
         )
 
     @cached_property
+    def native_problem(self) -> Any:
+        """The problem for the compiled labels."""
+        from anycsp import native
+
+        return native.native_problem(self)
+
+    @cached_property
+    def labelling_edges(self) -> list[slice]:
+        """The edges of each labelling, a contiguous range."""
+        constraints = np.cumsum([0, *(len(labelling) for labelling in self.labellings)])
+        edges = self.by_constraint.start[torch.from_numpy(constraints)].tolist()
+        return [slice(first, last) for first, last in itertools.pairwise(edges)]
+
+    @cached_property
     def value_degree(self) -> torch.Tensor:
         """[values]: relative weight of the constraints on the value's variable."""
         degree = torch.zeros(self.num_values, device=self.device)
@@ -198,6 +213,24 @@ class ConstraintValueGraph:
         result = torch.zeros(len(positions), self.num_values, dtype=torch.uint8, device=self.device)
         return result.scatter_(1, self.value_start[:-1] + positions, 1)
 
+    @cached_property
+    def _padding(self) -> tuple[torch.Tensor, torch.Tensor] | None:
+        """Value index and absence of every (variable, position); None where all domains have one size."""
+        sizes = self.domain_size
+        if bool((sizes == sizes[0]).all()):
+            return None
+        position = torch.arange(int(sizes.max()), device=self.device)
+        absent = position >= sizes[:, None]
+        return (self.value_start[:-1, None] + position).masked_fill(absent, 0), absent
+
+    def by_variable_padded(self, values: torch.Tensor, absent: float) -> torch.Tensor:
+        """[runs, values] → [runs, variables, widest domain], `absent` where a domain is shorter."""
+        if self._padding is None:
+            return values.view(len(values), self.num_variables, -1)
+        index, missing = self._padding
+        padded = values.index_select(1, index.reshape(-1)).view(len(values), *index.shape)
+        return padded.masked_fill(missing, absent)
+
     def satisfied(self, positions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """[runs, constraints] bool: the label of a constraint's own current value says whether it holds."""
         edge = self.first_slot + positions.index_select(1, self.first_variable)
@@ -242,20 +275,25 @@ def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | 
     blocks = [family.concat(parts) if len(parts) > 1 else parts[0] for family, parts in by_family.items()]
     labellings = tuple(l for block in blocks for l in block.labellings(domains) if len(l))
     terms = Terms.concat([l.terms for l in labellings]) if labellings else Terms.of(0, 1.0, False, 0)
-    arity = np.concatenate([np.diff(l.scope_start) for l in labellings]) if labellings else np.zeros(0, np.int64)
+    arity = _concat([np.diff(l.scope_start) for l in labellings])
     offsets = np.array(constraint_offset, dtype=np.int64)
     return ConstraintValueGraph(
         domains=domains,
         labellings=labellings,
         terms=terms,
         scope_start=np.concatenate([[0], np.cumsum(arity)]).astype(np.int64),
-        scope=np.concatenate([l.scope for l in labellings]) if labellings else np.zeros(0, np.int64),
+        scope=_concat([l.scope for l in labellings]),
         instances=len(batch),
         variable_instance=np.concatenate(variable_instance),
         constraint_instance=np.searchsorted(offsets, terms.index, side="right") - 1,
         constant=_constant_violations(blocks, domains, offsets),
         device=torch.device("cpu"),
     )
+
+
+def _concat(parts: Sequence[IntArray]) -> IntArray:
+    """One array of all, without a copy of a single one."""
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
 
 
 def _joined(parts: Sequence[Domains]) -> Domains:

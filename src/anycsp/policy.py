@@ -20,10 +20,9 @@ from torch import Tensor, nn
 
 from anycsp.errors import ModelError
 from anycsp.graph import ConstraintValueGraph
-from anycsp.operations import TWIN, Operations
+from anycsp.operations import GAIN_FEATURES, TWIN, Operations
 
 AGGREGATIONS = ("sum", "mean", "max")
-GAIN_FEATURES = 3
 
 
 @dataclass(frozen=True)
@@ -103,12 +102,8 @@ class PolicyNetwork(nn.Module):
         runs, values, d = state.shape
         how = self.config.aggregation
         h = state.reshape(runs * values, d)
-        chosen = graph.chosen(positions).reshape(-1, 1).to(h.dtype)
-
-        inputs = [h, chosen]
-        if self.config.features == "gain":
-            inputs.append(gain_features(graph, positions, labels, ops).reshape(-1, GAIN_FEATURES).to(h.dtype))
-        x = ops.rows(self.encoder, torch.cat(inputs, dim=1))
+        features = ops.value_features(graph, positions, labels, self.config.features == "gain").to(h.dtype)
+        x = ops.rows(self.encoder, h, constant=features)
 
         y = ops.to_constraints(graph, ops.rows(self.value_message, x).view(-1, d), labels, how)
         if self.weight_message is not None:
@@ -121,7 +116,7 @@ class PolicyNetwork(nn.Module):
 
         logits = ops.rows(self.output, h).view(runs, values)
         if self.inertia is not None:
-            logits = logits + self.inertia * chosen.view(runs, values)
+            logits = logits + self.inertia * features[:, 0].view(runs, values)
         return PolicyOutput(logits, h.view(runs, values, d))
 
 
@@ -129,15 +124,3 @@ def weight_features(graph: ConstraintValueGraph) -> Tensor:
     """[constraints, 2]: log of the weight relative to the instance's mean, and hardness."""
     hard = torch.from_numpy(graph.terms.hard).to(graph.device)
     return torch.stack([graph.relative_weight.log(), hard.to(torch.float32)], dim=1)
-
-
-def gain_features(graph: ConstraintValueGraph, positions: Tensor, labels: Tensor, ops: Operations = TWIN) -> Tensor:
-    """[runs, values, 3] for g(v) = change in satisfied weight if only X moved to v:
-    g/√(deg+1), clip(g, ±2)/2, log1p(violated weight at v). Sums of edge labels, so any constraint has them."""
-    satisfied_at = ops.satisfied_weight(graph, labels, graph.relative_weight)
-    now = satisfied_at.gather(1, graph.value_start[:-1] + positions).index_select(1, graph.value_variable)
-    gain = satisfied_at - now
-    degree = graph.value_degree
-    return torch.stack(
-        [gain / (degree + 1).sqrt(), gain.clamp(-2, 2) / 2, (degree - satisfied_at).clamp(min=0).log1p()], dim=2
-    )

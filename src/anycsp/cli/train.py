@@ -16,6 +16,7 @@ import click
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the configuration.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
 @click.option("--quiet", is_flag=True, help="No progress display.")
+@click.option("--profile", is_flag=True, help="Print where the time went, by phase.")
 def train(
     config: Path | None,
     out: Path,
@@ -24,6 +25,7 @@ def train(
     overrides: tuple[str, ...],
     threads: int | None,
     quiet: bool,
+    profile: bool,
 ) -> None:
     """Train a policy as CONFIG says; the best model is OUT/best.safetensors.
 
@@ -43,8 +45,12 @@ def train(
         raise ConfigError("a new run needs a configuration file, e.g. configs/sat.toml")
     else:
         trainer = Trainer(TrainingConfig.read(config, overrides), out)
+    if profile:
+        trainer.enable_profile()
     counters = trainer.run(quiet=quiet)
     click.echo(
         f"{counters.update} updates in {counters.seconds / 60:.1f} minutes, best validation {counters.best:.4g} "
         f"at update {counters.best_update}: {out / 'best.safetensors'}"
     )
+    if profile:
+        click.echo(trainer.profile_report())

@@ -25,14 +25,15 @@ struct Layer {
     T* bias_gradient = nullptr;       // [width]
 };
 
-// Rows through the layers: out = f(first + second) (+ first), `second` and the residual optional.
+// Rows through the layers: out = f([first + second, constant]) (+ first), all but `first` optional.
 template <class T>
 struct Rows {
     const Layer<T>* layers;
     int32_t count;
     bool residual;
     int64_t rows;
-    const T *first, *second;
+    const T *first, *second, *constant;
+    int32_t constants;  // features of `constant`, the last of the input
     T* out;
     const T* out_gradient;
     T *first_gradient, *second_gradient;  // null where not wanted

@@ -17,9 +17,6 @@ from anycsp.training.polish import Polish
 Sampler = Callable[[Tensor, int], Tensor]
 """(logits [runs, values], step of the window) → positions [runs, variables]."""
 
-_ABSENT = -1e9
-"""The logit of a padding value: its probability is exactly 0 and its gradient too."""
-
 
 @dataclass(frozen=True)
 class Batch:
@@ -40,28 +37,6 @@ class Batch:
         """[instances]: how many variables each has."""
         return torch.bincount(self.variable_instance, minlength=self.graph.instances)
 
-    @cached_property
-    def _widest(self) -> int:
-        return int(self.graph.domain_size.max())
-
-    @cached_property
-    def _padding(self) -> tuple[Tensor, Tensor] | None:
-        """Value index and absence of every (variable, position); None where all domains have one size."""
-        sizes = self.graph.domain_size
-        if bool((sizes == self._widest).all()):
-            return None
-        position = torch.arange(self._widest)
-        absent = position >= sizes[:, None]
-        return (self.graph.value_start[:-1, None] + position).masked_fill(absent, 0), absent
-
-    def by_variable(self, values: Tensor, absent: float) -> Tensor:
-        """[runs, values] → [runs, variables, widest domain], `absent` where a domain is shorter."""
-        if self._padding is None:
-            return values.view(len(values), -1, self._widest)
-        index, missing = self._padding
-        padded = values.index_select(1, index.reshape(-1)).view(len(values), *index.shape)
-        return padded.masked_fill(missing, absent)
-
     def cost(self, positions: Tensor, labels: Tensor) -> Tensor:
         """[runs, instances]: violated weight, exact for integer weights."""
         violated = (~self.graph.satisfied(positions, labels)) * self.graph.constraint_weight
@@ -73,12 +48,12 @@ class Batch:
         return self.graph.constraint_weight.to(torch.float32)
 
     def cost_of_moves(self, positions: Tensor, labels: Tensor, cost: Tensor, ops: Operations = TWIN) -> Tensor:
-        """[runs, variables, widest domain]: the instance's cost if only that variable took that value."""
+        """[runs, values]: the instance's cost if only that variable took that value."""
         graph = self.graph
         satisfied = ops.satisfied_weight(graph, labels, self._weight)
         now = satisfied.gather(1, graph.value_start[:-1] + positions)
-        gain = self.by_variable(satisfied, 0.0) - now[:, :, None]
-        return cost.index_select(1, self.variable_instance)[:, :, None].to(gain.dtype) - gain
+        before = cost.to(now.dtype).index_select(1, self.variable_instance) + now
+        return before.index_select(1, graph.value_variable) - satisfied
 
 
 @dataclass
@@ -113,7 +88,7 @@ class Window:
 
 
 MoveReward = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""(cost of moves, best before, initial), broadcast to [runs, variables, values] → immediate reward."""
+"""(cost of moves, best before, initial), each [runs, values] → immediate reward."""
 
 
 def rollout(
@@ -134,10 +109,11 @@ def rollout(
     has the cost and is the next α, while the probability stays that of the draw."""
     graph = batch.graph
     positions, best = start.positions, start.best
-    fresh_value = start.fresh[batch.variable_instance][graph.value_variable]
-    state = torch.where(fresh_value[:, None], policy.initial_state, start.state)
-    heat = None if temperature is None else temperature[batch.variable_instance][graph.value_variable]
-    labels = graph.labels(positions)
+    ops = ops.prepared(policy)
+    value_instance = graph.value_instance
+    state = torch.where(start.fresh[value_instance][:, None], policy.initial_state, start.state)
+    heat = None if temperature is None else temperature[value_instance]
+    labels = ops.labels(graph, positions)
     cost = batch.cost(positions, labels)
     initial = torch.where(start.fresh, cost, start.initial)
     best = torch.where(start.fresh, cost, best)
@@ -146,21 +122,20 @@ def rollout(
         logits, state = policy(graph, state, positions, labels, ops)
         if heat is not None:
             logits = logits / heat
-        positions = sample(logits.detach(), step)
-        log_phi = torch.log_softmax(batch.by_variable(logits, _ABSENT), dim=2)
-        chosen = log_phi.gather(2, positions[:, :, None]).squeeze(2)
-        window.log_probability.append((chosen.exp() + epsilon).log() if epsilon else chosen)
-        if entropy:
-            window.entropy.append(-(log_phi.exp() * log_phi).sum(dim=2))
-        if polish is not None:
-            positions = polish(positions)
-        labels = graph.labels(positions)
+        drawn = sample(logits.detach(), step)
+        positions = drawn if polish is None else polish(drawn)
+        labels = ops.labels(graph, positions)
         cost = batch.cost(positions, labels)
+        reward = None
         if move_reward is not None:
             moves = batch.cost_of_moves(positions, labels, cost, ops)
-            at_variable = [x.index_select(1, batch.variable_instance)[:, :, None] for x in (best, initial)]
-            reward = move_reward(moves, *at_variable).to(log_phi.dtype)
-            window.expected_reward.append((log_phi.exp() * reward).sum(dim=2))
+            reward = move_reward(moves, best.index_select(1, value_instance), initial.index_select(1, value_instance))
+        choice = ops.choice(graph, logits, drawn, epsilon, entropy, reward)
+        window.log_probability.append(choice.log_probability)
+        if choice.entropy is not None:
+            window.entropy.append(choice.entropy)
+        if choice.expected_reward is not None:
+            window.expected_reward.append(choice.expected_reward)
         window.cost.append(cost)
         window.best_before.append(best)
         best = torch.minimum(best, cost)

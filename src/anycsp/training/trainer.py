@@ -22,7 +22,6 @@ from anycsp import operations
 from anycsp.models import Model, save_model
 from anycsp.operations import Operations
 from anycsp.policy import PolicyNetwork
-from anycsp.sampling import sample_global
 from anycsp.temperature import Temperature, as_range
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
@@ -30,6 +29,7 @@ from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
 from anycsp.training.polish import Polish, polisher
 from anycsp.training.pool import Pool
+from anycsp.training.profile import ProfiledOperations, TrainingProfile
 from anycsp.training.reinforce import RunningScale, move_reward, reinforce
 from anycsp.training.rollout import SearchState, rollout
 from anycsp.training.validation import ValidationSet
@@ -80,6 +80,7 @@ class Trainer:
         self.counters = Counters()
         self.timing: dict[str, float] = defaultdict(float)
         """Seconds by part: draw and compile, forward, backward, optimizer, validation."""
+        self.profile: TrainingProfile | None = None
         self._validation: ValidationSet | None = None
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
@@ -115,6 +116,17 @@ class Trainer:
         self.pool.close()
         return self.counters
 
+    def enable_profile(self) -> None:
+        """Time the phases of every update from now on; `profile_report` says where it went."""
+        self.profile, self._profiled_from = TrainingProfile(), self.counters.update
+        self.ops = ProfiledOperations(self.ops, self.profile)
+        self.timing.clear()
+
+    def profile_report(self) -> str:
+        if self.profile is None:
+            raise ValueError("nothing was profiled")
+        return self.profile.report(self.timing, self.counters.update - self._profiled_from)
+
     def update(self) -> dict[str, float]:
         """One window and one step of the optimizer; returns what is logged of it."""
         config, counters = self.config, self.counters
@@ -124,7 +136,7 @@ class Trainer:
 
         def sample(logits: Tensor, step: int) -> Tensor:
             step += counters.update * config.window
-            return sample_global(batch.graph, logits, 1.0, config.seed ^ _SAMPLING_STREAM, range(config.replicas), step)
+            return self.ops.draw(batch.graph, logits, config.seed ^ _SAMPLING_STREAM, range(config.replicas), step)
 
         with self._timed("forward"):
             window, end = rollout(
