@@ -247,6 +247,12 @@ def test_draws_are_the_twins(graph: ConstraintValueGraph) -> None:
             )
 
 
+def test_labels_are_the_twins(graph: ConstraintValueGraph) -> None:
+    for seed in range(5):
+        positions = positions_of(graph, seed)
+        assert torch.equal(fastest().labels(graph, positions), graph.labels(positions))
+
+
 def test_satisfied_weight_equals_the_twin_bit_for_bit(graph: ConstraintValueGraph) -> None:
     labels = labels_of(graph, 3)
     weight = graph.relative_weight
@@ -283,6 +289,8 @@ def test_bad_input_raises(graph: ConstraintValueGraph) -> None:
         lambda: ops.choice(graph, torch.randn(RUNS, graph.num_values), positions.int(), 0.0, False, None),
         lambda: ops.draw(graph, torch.randn(RUNS, graph.num_values), 0, range(RUNS + 1), 0),
         lambda: ops.value_features(graph, positions + 100, labels, True),
+        lambda: ops.labels(graph, positions - 1),
+        lambda: ops.labels(graph, positions[:, 1:]),
         lambda: ops.satisfied_weight(graph, labels, graph.relative_weight[1:].contiguous()),
         lambda: module.RowNetwork([("linear", 4, 5, True), ("norm", 4, 4, True)]),
         lambda: module.RowNetwork([]),

@@ -6,6 +6,7 @@ the layout of `constraints.base`. Only labels change during a search, never the 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -146,6 +147,20 @@ class ConstraintValueGraph:
         return native.module().ops.EdgeIndex(
             self.value_start.numpy(), self.by_constraint.start.numpy(), self.edge_value.numpy()
         )
+
+    @cached_property
+    def native_problem(self) -> Any:
+        """The problem for the compiled labels."""
+        from anycsp import native
+
+        return native.native_problem(self)
+
+    @cached_property
+    def labelling_edges(self) -> list[slice]:
+        """The edges of each labelling, a contiguous range."""
+        constraints = np.cumsum([0, *(len(labelling) for labelling in self.labellings)])
+        edges = self.by_constraint.start[torch.from_numpy(constraints)].tolist()
+        return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
     @cached_property
     def value_degree(self) -> torch.Tensor:

@@ -95,7 +95,11 @@ class NativeOperations:
         return positions
 
     def labels(self, graph: ConstraintValueGraph, positions: Tensor) -> Tensor:
-        return graph.labels(positions)
+        out = torch.empty(len(positions), graph.num_edges, dtype=torch.uint8)
+        for family in self._ops.edge_labels(graph.native_problem, _array(positions), out.numpy()):
+            labelling = graph.labellings[family]
+            out[:, graph.labelling_edges[family]] = labelling.labels(positions)
+        return out
 
     def value_features(self, graph: ConstraintValueGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
         out = torch.empty(len(positions) * graph.num_values, 4 if gain else 1)

@@ -15,6 +15,7 @@
 #include "arrays.h"
 #include "buffer.h"
 #include "ops.h"
+#include "problem.h"
 #include "randomness.h"
 
 namespace nb = nanobind;
@@ -669,6 +670,77 @@ void value_features(const EdgeIndex& index, const In<int64_t>& positions, const 
         }
 }
 
+// ── labels ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+// L_E of the slots of a clause or of a matching: 1 but at the exception.
+void write_exception(const Problem& p, int32_t slot, int32_t exception, uint8_t* labels) {
+    uint8_t* of_slot = labels + p.edge_start[slot];
+    std::fill_n(of_slot, p.domain_size(p.scope[slot]), uint8_t(1));
+    if (exception >= 0) of_slot[exception] = 0;
+}
+
+void label_clauses(const Problem& p, const Family& f, const int64_t* positions, uint8_t* labels) {
+    const int32_t* forbidden = f.forbidden.data() - p.scope_start[f.first_constraint];
+    for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
+        int32_t satisfying = 0;
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s)
+            satisfying += positions[p.scope[s]] != forbidden[s];
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+            const bool hangs_by_it = satisfying - (positions[p.scope[s]] != forbidden[s]) == 0;
+            write_exception(p, s, hangs_by_it ? forbidden[s] : -1, labels);
+        }
+    }
+}
+
+void label_matchings(const Problem& p, const Family& f, const int64_t* positions, uint8_t* labels) {
+    const int64_t* offset = f.offset.data() - p.scope_start[f.first_constraint];
+    for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
+        const int32_t s = p.scope_start[c];
+        write_exception(p, s, f.conflict[offset[s] + positions[p.scope[s + 1]]], labels);
+        write_exception(p, s + 1, f.conflict[offset[s + 1] + positions[p.scope[s]]], labels);
+    }
+}
+
+void label_dense(const Problem& p, const Family& f, const int64_t* positions, uint8_t* labels) {
+    const int64_t* stride = f.stride.data() - p.scope_start[f.first_constraint];
+    for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
+        int64_t address = f.base[c - f.first_constraint];
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) address += stride[s] * positions[p.scope[s]];
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+            const uint8_t* truth = f.truth.data() + (address - stride[s] * positions[p.scope[s]]);
+            uint8_t* of_slot = labels + p.edge_start[s];
+            for (int32_t v = 0; v < p.domain_size(p.scope[s]); ++v) of_slot[v] = truth[stride[s] * v];
+        }
+    }
+}
+
+// Writes the labels of clauses, matchings and dense tables for every run; returns the families left to the caller.
+std::vector<int32_t> edge_labels(const Problem& p, const In<int64_t>& positions, const Out<uint8_t>& out) {
+    require(positions.ndim() == 2, "positions have the wrong shape");
+    const int64_t runs = positions.shape(0);
+    require_shape(positions, {runs, p.variables}, "positions");
+    require_shape(out, {runs, p.edges()}, "labels");
+    for (size_t i = 0; i < positions.size(); ++i) {
+        const int32_t size = p.domain_size(static_cast<int32_t>(i % p.variables));
+        require(positions.data()[i] >= 0 && positions.data()[i] < size, "a position is outside its domain");
+    }
+    std::vector<int32_t> left;
+    for (size_t i = 0; i < p.families.size(); ++i) {
+        const Family& f = p.families[i];
+        auto label = f.kind == Kind::clause     ? label_clauses
+                     : f.kind == Kind::matching ? label_matchings
+                     : f.kind == Kind::dense    ? label_dense
+                                                : nullptr;
+        if (!label) {
+            left.push_back(static_cast<int32_t>(i));
+            continue;
+        }
+        for (int64_t run = 0; run < runs; ++run)
+            label(p, f, positions.data() + run * p.variables, out.data() + run * p.edges());
+    }
+    return left;
+}
+
 template <class T>
 void bind_scalar(nb::module_& m) {
     auto array = [](const char* name) { return nb::arg(name).noconvert(); };
@@ -711,6 +783,8 @@ void bind_ops(nb::module_& m) {
              nb::arg("constraint_start"), nb::arg("edge_value"));
     sub.def("satisfied_weight", &satisfied_weight, nb::arg("index"), nb::arg("labels").noconvert(),
             nb::arg("weight").noconvert(), nb::arg("out").noconvert());
+    sub.def("edge_labels", &edge_labels, nb::arg("problem"), nb::arg("positions").noconvert(),
+            nb::arg("out").noconvert());
     sub.def("value_features", &value_features, nb::arg("index"), nb::arg("positions").noconvert(),
             nb::arg("satisfied").noconvert().none(), nb::arg("degree").noconvert().none(), nb::arg("out").noconvert());
     bind_scalar<float>(sub);

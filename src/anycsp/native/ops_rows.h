@@ -10,14 +10,14 @@ using anycsp::kOpRows;
 using anycsp::Layer;
 using anycsp::Rows;
 
-// out = (in − mean)/deviation · scale + shift; keeps mean and 1/deviation of each row.
+// out = (in − mean)/deviation · scale + shift, unless it is null; keeps mean and 1/deviation of each row.
 template <class T>
 inline void norm_forward(const Layer<T>& layer, const T* in, int rows, T* out, T* mean, T* inverse) {
     constexpr int lanes = kLanesOf<T>;
     using V = VectorOf<T>;
     const int width = layer.width;
     const T share = T(1) / layer.inputs, padding = T(width - layer.inputs);
-    for (int i = 0; i < rows; ++i, in += width, out += width) {
+    for (int i = 0; i < rows; ++i, in += width) {
         V sum{};
         for (int j = 0; j < width; j += lanes) sum += load(in + j);
         const T m = horizontal_sum(sum) * share;
@@ -28,10 +28,12 @@ inline void norm_forward(const Layer<T>& layer, const T* in, int rows, T* out, T
         }
         const T variance = (horizontal_sum(square) - m * m * padding) * share;  // padding added mean² each
         const T scale = 1 / square_root(variance + T(1e-5));
-        for (int j = 0; j < width; j += lanes)
-            store(out + j, (load(in + j) - m) * scale * load(layer.transposed + j) + load(layer.bias + j));
         mean[i] = m;
         inverse[i] = scale;
+        if (!out) continue;
+        for (int j = 0; j < width; j += lanes)
+            store(out + j, (load(in + j) - m) * scale * load(layer.transposed + j) + load(layer.bias + j));
+        out += width;
     }
 }
 
@@ -90,14 +92,23 @@ struct RowBuffers {
     }
 };
 
+// The input of a block: rows of whole vectors are read where they are, others are copied together.
 template <class T>
-inline void run_layers(const Rows<T>& r, const RowBuffers<T>& b, int64_t begin, int rows, int count) {
+inline void take_input(const Rows<T>& r, RowBuffers<T>& b, int64_t begin, int rows) {
     const int features = r.layers[0].inputs - r.constants, width = r.layers[0].input_width;
-    pad_rows(r.first + begin * features, r.second ? r.second + begin * features : nullptr, rows, features, width,
-             b.activation[0]);
+    const T* first = r.first + begin * features;
+    if (features == width && !r.second) {
+        b.activation[0] = const_cast<T*>(first);  // never written
+        return;
+    }
+    pad_rows(first, r.second ? r.second + begin * features : nullptr, rows, features, width, b.activation[0]);
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j < r.constants; ++j)
             b.activation[0][i * width + features + j] = r.constant[(begin + i) * r.constants + j];
+}
+
+template <class T>
+inline void run_layers(const Rows<T>& r, const RowBuffers<T>& b, int rows, int count) {
     for (int i = 0; i < count; ++i) {
         const Layer<T>& layer = r.layers[i];
         if (layer.norm)
@@ -111,13 +122,17 @@ inline void run_layers(const Rows<T>& r, const RowBuffers<T>& b, int64_t begin, 
 
 template <class T>
 void rows_forward(const Rows<T>& r) {
-    const RowBuffers<T> b(r);
+    RowBuffers<T> b(r);
     const Layer<T>& last = r.layers[r.count - 1];
+    const bool direct = last.outputs == last.width && !r.residual;
     for (int64_t begin = 0; begin < r.rows; begin += kOpRows) {
         const int rows = static_cast<int>(r.rows - begin < kOpRows ? r.rows - begin : kOpRows);
-        run_layers(r, b, begin, rows, r.count);
-        const T* from = b.activation[r.count];
         T* to = r.out + begin * last.outputs;
+        if (direct) b.activation[r.count] = to;
+        take_input(r, b, begin, rows);
+        run_layers(r, b, rows, r.count);
+        if (direct) continue;
+        const T* from = b.activation[r.count];
         const T* skip = r.first + begin * last.outputs;
         for (int i = 0; i < rows; ++i, from += last.width, to += last.outputs, skip += last.outputs)
             for (int j = 0; j < last.outputs; ++j) to[j] = r.residual ? from[j] + skip[j] : from[j];
@@ -126,12 +141,17 @@ void rows_forward(const Rows<T>& r) {
 
 template <class T>
 void rows_backward(const Rows<T>& r) {
-    const RowBuffers<T> b(r);
+    RowBuffers<T> b(r);
     const int last = r.count - 1, outputs = r.layers[last].outputs, features = r.layers[0].inputs - r.constants;
+    const bool direct = r.first_gradient && !r.second_gradient && !r.residual && !r.layers[0].norm &&
+                        features == r.layers[0].input_width;  // the last product writes to its place
     for (int64_t begin = 0; begin < r.rows; begin += kOpRows) {
         const int rows = static_cast<int>(r.rows - begin < kOpRows ? r.rows - begin : kOpRows);
-        // A norm at the end needs the statistics of its input, a linear layer at the end nothing.
-        run_layers(r, b, begin, rows, r.layers[last].norm || r.layers[last].relu ? r.count : last);
+        take_input(r, b, begin, rows);
+        // Of a norm at the end only the statistics are needed, of a plain linear layer nothing.
+        run_layers(r, b, rows, r.layers[last].relu ? r.count : last);
+        if (r.layers[last].norm)
+            norm_forward<T>(r.layers[last], b.activation[last], rows, nullptr, b.mean[last], b.inverse[last]);
         const T* given = r.out_gradient + begin * outputs;
         T *gradient = b.gradient, *other = b.other;
         pad_rows<T>(given, nullptr, rows, outputs, r.layers[last].width, gradient);
@@ -150,6 +170,7 @@ void rows_backward(const Rows<T>& r) {
                                                   layer.weight_gradient, input_width, rows, nullptr, false},
                                        layer.outputs, input_width);
             if (k == 0 && !r.first_gradient && !r.second_gradient) break;
+            if (k == 0 && direct) other = r.first_gradient + begin * features;
             product<Begin::zero>(Product<T>{gradient, width, 1, layer.weight, input_width, other, input_width,
                                             layer.outputs, nullptr, false},
                                  rows, input_width);
@@ -157,6 +178,7 @@ void rows_backward(const Rows<T>& r) {
             gradient = other;
             other = swapped;
         }
+        if (direct) continue;
         const int width = r.layers[0].input_width;
         for (int i = 0; i < rows; ++i) {
             const int64_t row = (begin + i) * features;
