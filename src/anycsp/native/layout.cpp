@@ -9,7 +9,7 @@ namespace anycsp {
 namespace {
 
 constexpr int32_t kChunk = 4096;       // constraints relabelled at a time
-constexpr int32_t kGroupVariables = 8;  // gathered for at a time, where blocks hold fewer
+constexpr int32_t kGroupVariables = 8;  // gathered for at a time in exceptional families, where blocks hold fewer
 
 // Messages of constraints are gathered at random, so those kept at once should fit the second-level cache. But every
 // tile also reads and writes what each variable has received so far; with several slots a variable and tile that is
@@ -18,7 +18,7 @@ constexpr int64_t kCacheBytes = 1 << 19, kSlotsOfVariable = 4;
 
 // Rows of a block: enough to reuse the weights fetched into the first-level cache, few enough that a block's
 // activations (about ten rows of d floats each) stay in the second.
-int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 72; }
+int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 48; }
 
 // Products of d×d per step, in units of d² multiply-adds. The linear form trades M_C's three products per
 // constraint for half a product (a triangular one), against two more per value and two per variable.
@@ -132,11 +132,13 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
         most_variables_in_block = std::max(most_variables_in_block, last - x);
         x = last;
     }
+    const bool exceptional = std::any_of(p.families.begin(), p.families.end(), [](const Family& f) { return f.exceptional(); });
     group_block.assign(1, 0);
     for (size_t block = 0; block < variable_blocks.size();) {
         const int32_t first = variable_blocks[block].first;
         size_t last = block + 1;
-        while (last < variable_blocks.size() && variable_blocks[last].last - first <= kGroupVariables) ++last;
+        while (exceptional && last < variable_blocks.size() && variable_blocks[last].last - first <= kGroupVariables)
+            ++last;
         group_block.push_back(static_cast<int32_t>(last));
         most_variables_in_group = std::max(most_variables_in_group, variable_blocks[last - 1].last - first);
         largest_group =

@@ -23,10 +23,9 @@ FloatArray = npt.NDArray[np.float64]
 Weights = dict[str, Callable[[], npt.NDArray[np.float32]]]
 
 
-def _centred(weight: FloatArray) -> FloatArray:
-    """A layer's matrix, or its bias, with its outputs' mean subtracted in place."""
-    weight -= weight.mean(axis=0)
-    return weight
+def _centred(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A layer's matrix, or its bias, with its outputs' mean subtracted."""
+    return weight - weight.mean(axis=0, dtype=np.float64).astype(weight.dtype)
 
 
 def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
@@ -51,9 +50,9 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
         put(f"{name}.bias", partial(plain, f"{module}.bias"))
 
     def centred_layer(name: str, module: str) -> None:
-        put(name, lambda: _centred(double(f"{module}.weight")))
+        put(name, lambda: _centred(plain(f"{module}.weight")))
         if f"{module}.bias" in parameters:
-            put(f"{name}.bias", lambda: _centred(double(f"{module}.bias")))
+            put(f"{name}.bias", lambda: _centred(plain(f"{module}.bias")))
 
     def norm(name: str, module: str) -> None:
         put(f"{name}.scale", partial(plain, f"{module}.weight"))
