@@ -25,7 +25,9 @@ Weights = dict[str, Callable[[], npt.NDArray[np.float32]]]
 
 def _centred(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A layer's matrix, or its bias, with its outputs' mean subtracted."""
-    return weight - weight.mean(axis=0, dtype=np.float64).astype(weight.dtype)
+    mean: npt.NDArray[Any] = weight.mean(axis=0, dtype=np.float64).astype(weight.dtype)
+    centred: npt.NDArray[Any] = weight - mean
+    return centred
 
 
 def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
@@ -86,7 +88,8 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
             return double("constraint_message.3.bias")
 
         def message() -> FloatArray:  # rows: label 0, then label 1
-            return double("constraint_message.3.weight")[:, None] * _centred(double("constraint_message.2.weight"))
+            centred: FloatArray = _centred(double("constraint_message.2.weight"))
+            return double("constraint_message.3.weight")[:, None] * centred
 
         def reads_both() -> FloatArray:
             both = message()
