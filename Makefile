@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 NATIVE := CMakeLists.txt $(wildcard src/anycsp/native/*.cpp src/anycsp/native/*.h)
 WORKERS ?= 2
 
-.PHONY: install demo java test check format bench-quick clean
+.PHONY: install demo java test check format sanitize bench-quick clean
 
 install: $(INSTALLED)
 
@@ -48,6 +48,10 @@ check: install
 format: install
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+# The native module under AddressSanitizer and UndefinedBehaviorSanitizer, then its threads under ThreadSanitizer.
+sanitize: install
+	.ci/sanitize $(BIN)/python
 
 DATA ?= $(or $(ANYCSP_DATA),../shared/data)
 

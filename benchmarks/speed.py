@@ -1,10 +1,12 @@
 """How fast is a search step? Native path, PyTorch twin and a plain transcription of the paper, side by side.
 
-    python benchmarks/speed.py [--quick] [--json FILE] [--workloads sat,rb] [--hidden 32,128]
+    python benchmarks/speed.py [--quick] [--json FILE] [--workloads sat,rb] [--hidden 32,128] [--threads 1,2]
 
 Every engine of a workload runs in a process of its own; slices of the three are interleaved, so that a busy machine
 slows all of them. One thread is measured in processor time, two in wall-clock time (leave the machine idle for those).
-Memory is the process's peak above what it held with the problem loaded: graph, indices, buffers, everything.
+Memory is the process's peak above what it held with the problem and all code loaded: graph, indices, weights, buffers.
+The table is followed by how gathering grows with the domain size, a step with the number of edges, the way from a file
+on disk to the first step, and the training step (training_step.py).
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import gc
-import importlib
 import json
 import os
 import statistics
@@ -49,7 +50,7 @@ WORKLOADS = {
 }
 
 
-def problems_of(name: str) -> list[Any]:
+def problems_of(name: str, scale: float = 1.0) -> list[Any]:
     """The instances of a workload; uf250 are random formulas of 250 variables and 1065 clauses."""
     import numpy as np
 
@@ -61,23 +62,26 @@ def problems_of(name: str) -> list[Any]:
 
     rng = np.random.default_rng(0)
 
+    def size(count: int) -> int:
+        return max(int(count * scale), 5)
+
     def edges(n: int, m: int) -> Any:
         first, second = np.triu_indices(n, 1)
-        chosen = rng.choice(len(first), m, replace=False)
+        chosen = rng.choice(len(first), min(m, len(first)), replace=False)
         return np.stack([first[chosen], second[chosen]], axis=1)
 
     if name == "sat":
-        return [random_formula(rng, 250, 1065, 3) for _ in range(10)]
+        return [random_formula(rng, size(250), size(1065), 3) for _ in range(10)]
     if name.startswith("coloring"):
         colors = int(name.removeprefix("coloring") or 10)
-        return [coloring_problem(500, edges(500, 5000), colors)]
+        return [coloring_problem(size(500), edges(size(500), size(5000)), colors)]
     if name == "maxcut":
-        return [maxcut_problem(2000, edges(2000, 19990))]
+        return [maxcut_problem(size(2000), edges(size(2000), size(19990)))]
     if name == "maxsat":
-        return [random_formula(rng, 10_000, 300_000, 5)]
+        return [random_formula(rng, size(10_000), size(300_000), 5)]
     if name == "rb":
-        pairs = distinct_codes(rng, 500, 121, 23**2)
-        return [binary_problem(50, 23, distinct_rows(rng, 500, 2, 50), list(pairs), "rb")]
+        pairs = distinct_codes(rng, size(500), 121, 23**2)
+        return [binary_problem(size(50), 23, distinct_rows(rng, size(500), 2, size(50)), list(pairs), "rb")]
     if name.startswith("growing"):  # Max-5-SAT of about so many edges, 30 clauses a variable
         clauses = int(float(name.removeprefix("growing"))) // 10
         return [random_formula(rng, clauses // 30, clauses, 5)]
@@ -138,14 +142,12 @@ def serve(kind: str, workload: str, hidden: int) -> None:
 
     from anycsp.policy import PolicyConfig, PolicyNetwork
 
-    for module in ("anycsp.native.search", "anycsp.search.twin", "plain_transcription"):
-        importlib.import_module(module)  # before memory is measured
-
     torch.set_num_threads(int(os.environ.get("SPEED_THREADS", "1")))
     torch.manual_seed(0)
     problems, spec = problems_of(workload), WORKLOADS[workload]
     policy = PolicyNetwork(PolicyConfig(hidden=hidden, aggregation=spec.aggregation))
-    torch.randn(64, 64).softmax(dim=1).multinomial(1)  # torch's own first-use allocations
+    small = PolicyNetwork(PolicyConfig(hidden=8, aggregation=spec.aggregation))
+    engine_of(kind, problems_of(workload, 0.02), small, 1)(2)  # loads all code
     settle_memory()
     before = resident("VmRSS")
     advance = engine_of(kind, problems, policy, spec.runs)
@@ -183,6 +185,9 @@ class Worker:
         return answer
 
     def slice(self, seconds: float) -> None:
+        """Measure once more; an engine whose one step takes ten times as long has been measured well enough."""
+        if self.rates and self.rates[-1] * seconds < 0.1:
+            return
         assert self.process.stdin is not None
         self.process.stdin.write(f"{seconds}\n")
         self.process.stdin.flush()
@@ -255,6 +260,39 @@ def growth_with_edges(largest: float, hidden: int = 32) -> None:
     print(f"slope of log(seconds) over log(edges): {statistics.linear_regression(x, y).slope:.2f} (linear is 1)")
 
 
+def disk_to_first_step() -> None:
+    """A file of 10,000 variables and 300,000 clauses, in a fresh process: read, compile, pack, take a step."""
+    import tempfile
+
+    from anycsp.formats import write
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "maxsat.cnf"
+        write(problems_of("maxsat")[0], path)
+        command = [sys.executable, "-W", "ignore", __file__, "--first-step", str(path)]
+        answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    loading, library = answer["loading"], answer["library"]
+    print(
+        f"disk to first step, 10K variables, 300K clauses: {library['cpu']:.2f} s of processor time "
+        f"({library['wall']:.2f} s passed; bar 2 s), after {loading['cpu']:.2f} s to start Python and load torch"
+    )
+
+
+def first_step(path: str) -> None:
+    import anycsp
+    from anycsp.search import solve
+
+    loaded, cpu_loaded = time.perf_counter(), time.process_time()
+    solve(anycsp.read(path), search="neural", steps=1, runs=1, threads=1)
+    library = {"wall": time.perf_counter() - loaded, "cpu": time.process_time() - cpu_loaded}
+    print(json.dumps({"loading": {"cpu": cpu_loaded}, "library": library}))
+
+
+def training_step(quick: bool) -> None:
+    arguments = ["--rounds", "2", "--workloads", "maxcut"] if quick else []
+    subprocess.run([sys.executable, "-W", "ignore", str(HERE / "training_step.py"), *arguments], check=True)
+
+
 def profiled_search(workload: str, hidden: int, aggregation: str) -> Any:
     from anycsp.graph import compile_graph
     from anycsp.native.search import NativeSearch
@@ -292,17 +330,23 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE", help="write the table as a list of objects")
     parser.add_argument("--workloads", default=",".join(WORKLOADS))
     parser.add_argument("--hidden", default="32,128")
+    parser.add_argument("--threads", metavar="1,2", help="default: both; with --quick one")
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--first-step", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.serve[0], options.serve[1], int(options.serve[2]))
+        return
+    if options.first_step:
+        first_step(options.first_step)
         return
     rounds, seconds = (3, 0.2) if options.quick else (7, 0.5)
     print(f"{'':<26}{'':>4}{'':>3} {'steps per second':^29} {'native':>7} {'peak MB':^26} {'plain :':>7}")
     header = " ".join(f"{kind:>9}" for kind in ENGINES), " ".join(f"{kind:>8}" for kind in ENGINES)
     print(f"{'workload':<26}{'d':>4}{'th':>3} {header[0]} {': plain':>7} {header[1]} {'native':>7}", flush=True)
     rows = []
-    for threads in (1,) if options.quick else (1, 2):
+    threads_given = options.threads or ("1" if options.quick else "1,2")
+    for threads in map(int, threads_given.split(",")):
         for workload in options.workloads.split(","):
             for hidden in map(int, options.hidden.split(",")):
                 rows.append(measure(workload, hidden, threads, rounds, seconds))
@@ -317,6 +361,9 @@ def main() -> None:
                 print(f"two threads, {WORKLOADS[workload].title}, d={hidden}: {pair[1] / pair[0]:.2f} x one (bar 1.7)")
     domain_size_growth()
     growth_with_edges(1e6 if options.quick else 1e7)
+    disk_to_first_step()
+    print(flush=True)
+    training_step(options.quick)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anycsp import Problem
+from anycsp import Problem, native
 from anycsp.cli import COMMANDS, run
 from anycsp.cli.progress import ProgressLine
 from anycsp.formats import read, write
+from anycsp.profile import PHASES
 
 KEYS = [
     *("status", "violated", "violated_weight", "hard_violated", "constraints", "objective", "assignment"),
@@ -291,8 +292,10 @@ def test_info_counts(tmp_path: Path, capsys: Capture) -> None:
     assert facts["domain_sizes"] == {"4": 3}
     assert run(["info", str(path), "--colors", "4"]) == 0
     assert "2 (×3)" in capsys.readouterr().out
-    assert run(["info", "--system"]) == 0
-    assert "torch" in capsys.readouterr().out
+    assert run(["info", "--system", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert {"native", "torch", "threads", "openmp"} <= facts.keys()
+    assert native.available() == ({"instruction_set", "compiler", "build"} <= facts.keys())
 
 
 def test_convert_there_and_back(tmp_path: Path, capsys: Capture) -> None:
@@ -423,3 +426,15 @@ def test_progress_shows_on_a_terminal_and_not_in_a_pipe(tmp_path: Path, model: P
     assert "s left" in shown
     assert "s UNKNOWN" in out
     assert "steps/s" not in out.replace("steps in", "")
+
+
+@pytest.mark.skipif(not native.available(), reason="the native module is not built")
+def test_profile_says_where_the_time_went(solve) -> None:  # type: ignore[no-untyped-def]
+    code, out, err, _ = solve("x.cnf", CONTRADICTION, "--search", "neural", "--profile", "--steps", "20")
+    assert code == 0
+    assert [line.split()[0] for line in err.splitlines()] == ["phase", *PHASES, "all", "20"]
+    assert "of the measured peak" in err
+    assert "phase" not in out
+    code, _, err, _ = solve("x.cnf", CONTRADICTION, "--search", "local", "--profile")
+    assert code == 2
+    assert "--search neural" in err

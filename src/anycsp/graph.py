@@ -275,20 +275,25 @@ def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | 
     blocks = [family.concat(parts) if len(parts) > 1 else parts[0] for family, parts in by_family.items()]
     labellings = tuple(l for block in blocks for l in block.labellings(domains) if len(l))
     terms = Terms.concat([l.terms for l in labellings]) if labellings else Terms.of(0, 1.0, False, 0)
-    arity = np.concatenate([np.diff(l.scope_start) for l in labellings]) if labellings else np.zeros(0, np.int64)
+    arity = _concat([np.diff(l.scope_start) for l in labellings])
     offsets = np.array(constraint_offset, dtype=np.int64)
     return ConstraintValueGraph(
         domains=domains,
         labellings=labellings,
         terms=terms,
         scope_start=np.concatenate([[0], np.cumsum(arity)]).astype(np.int64),
-        scope=np.concatenate([l.scope for l in labellings]) if labellings else np.zeros(0, np.int64),
+        scope=_concat([l.scope for l in labellings]),
         instances=len(batch),
         variable_instance=np.concatenate(variable_instance),
         constraint_instance=np.searchsorted(offsets, terms.index, side="right") - 1,
         constant=_constant_violations(blocks, domains, offsets),
         device=torch.device("cpu"),
     )
+
+
+def _concat(parts: Sequence[IntArray]) -> IntArray:
+    """One array of all, without a copy of a single one."""
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
 
 
 def _joined(parts: Sequence[Domains]) -> Domains:

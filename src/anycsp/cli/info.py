@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections import Counter
 from typing import Any
 
@@ -81,18 +82,43 @@ def _counts(counter: Counter[int]) -> dict[str, int]:
 def describe_system() -> dict[str, Any]:
     import importlib.metadata
 
+    import torch
+
     import anycsp
 
     facts: dict[str, Any] = {
         "anycsp": anycsp.__version__,
-        "native": "in use" if native.available() else native.why_not(),
+        "native": "in use" if native.available() else f"{native.why_not()}; PyTorch twins in use",
+        **_native_facts(),
         "python": platform.python_version(),
         "torch": importlib.metadata.version("torch"),
+        "threads": torch.get_num_threads(),
+        "openmp": _openmp(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
         "memory_available_bytes": available_bytes(),
     }
     return facts
+
+
+def _native_facts() -> dict[str, Any]:
+    """How the compiled module was built, and which of its instruction sets run here."""
+    if not native.available():
+        return {}
+    module = native.module()
+    return {
+        "instruction_set": f"{module.level()} (available: {', '.join(module.levels())})",
+        "compiler": module.compiler,
+        "build": module.build,
+    }
+
+
+def _openmp() -> str:
+    """torch's; the native module has threads of its own."""
+    import torch
+
+    version = re.search(r"OpenMP \d+ \(a\.k\.a\. OpenMP ([\d.]+)\)", torch.__config__.show())
+    return f"{version[1]}, used by torch only" if version else "none"
 
 
 def _spelled(key: str, value: Any) -> str:

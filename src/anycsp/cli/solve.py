@@ -66,6 +66,7 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
 @click.option("--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
+@click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
 def solve(
     file: str,
@@ -100,6 +101,8 @@ def solve(
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
     report.answer(problem, result)
+    if result.profile is not None:
+        click.echo("\n".join(result.profile.lines()), err=True)
     return SATISFIED if result.status == "satisfied" else 0
 
 

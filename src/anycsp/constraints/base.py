@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -102,6 +103,8 @@ class Block(ABC):
 
     def shifted(self, variables: int, constraints: int) -> Self:
         """The same block as part of a larger problem, its variables and constraints numbered from there."""
+        if variables == constraints == 0:
+            return self
         terms = replace(self.terms, index=self.terms.index + constraints)
         return replace(self, terms=terms, scope=self.scope + variables)
 
@@ -188,10 +191,29 @@ class Labelling(ABC):
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What the C++ counterpart needs beside scopes and domains."""
 
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+
     def to(self, device: torch.device) -> Self:
         """A copy with every tensor on the device."""
-        moved: dict[str, Any] = {k: v.to(device) for k, v in self.__dict__.items() if isinstance(v, torch.Tensor)}
+        moved: dict[str, Any] = {name: tensor.to(device) for name, tensor in self._tensors().items()}
         return replace(self, **moved)
+
+    # Index tensors that only the PyTorch twin needs are made at first use.
+
+    def _placed(self, array: torch.Tensor) -> torch.Tensor:
+        return array.to(next(iter(self._tensors().values())).device)
+
+    @cached_property
+    def slot_constraint(self) -> torch.Tensor:
+        return self._placed(torch.from_numpy(np.repeat(np.arange(len(self)), np.diff(self.scope_start))))
+
+    @cached_property
+    def edges(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Slot and domain position of every edge."""
+        slot, position = edges_of_slots(self.scope, self.domains)
+        return self._placed(slot), self._placed(position)
 
 
 @dataclass(frozen=True)
@@ -199,8 +221,6 @@ class ExceptionalLabelling(Labelling):
     """A labelling that is 1 everywhere but for at most one value per slot."""
 
     exceptional: ClassVar[bool] = True
-    edge_slot: torch.Tensor
-    edge_position: torch.Tensor
 
     @abstractmethod
     def exceptions(self, positions: torch.Tensor) -> torch.Tensor:
@@ -208,7 +228,8 @@ class ExceptionalLabelling(Labelling):
 
     def labels(self, positions: torch.Tensor) -> torch.Tensor:
         exceptions = self.exceptions(positions)
-        return (exceptions.index_select(1, self.edge_slot) != self.edge_position).to(torch.uint8)
+        slot, position = self.edges
+        return (exceptions.index_select(1, slot) != position).to(torch.uint8)
 
 
 def edges_of_slots(scope: IntArray, domains: Domains) -> tuple[torch.Tensor, torch.Tensor]:

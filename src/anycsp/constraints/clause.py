@@ -20,7 +20,6 @@ from anycsp.constraints.base import (
     Labelling,
     Positions,
     Terms,
-    edges_of_slots,
     ragged_rows,
 )
 from anycsp.domains import Domain, Domains
@@ -101,22 +100,21 @@ class ClauseBlock(Block):
         return bool(self.tautology[row]), self.forbidden[slots].tobytes(), domains_of
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
-        start, slots = ragged_rows(self.scope_start, rows)
-        scope = self.scope[slots]
-        # A tautology never has all its slots at −1, so no label of it is ever 0.
-        forbidden = np.where(np.repeat(self.tautology[rows], np.diff(start)), -1, self.forbidden[slots])
-        edge_slot, edge_position = edges_of_slots(scope, domains)
+        terms, start, scope, forbidden = self.terms, self.scope_start, self.scope, self.forbidden
+        tautology = self.tautology
+        if not (self.arity > 0).all():
+            rows = np.flatnonzero(self.arity > 0)
+            start, slots = ragged_rows(start, rows)
+            terms, scope, forbidden, tautology = terms.take(rows), scope[slots], forbidden[slots], tautology[rows]
+        if tautology.any():  # it never has all its slots at −1, so no label of it is ever 0
+            forbidden = np.where(np.repeat(tautology, np.diff(start)), -1, forbidden)
         return [
             ClauseLabelling(
-                terms=self.terms.take(rows),
+                terms=terms,
                 scope_start=start,
                 scope=scope,
                 domains=domains,
-                edge_slot=edge_slot,
-                edge_position=edge_position,
                 variable=torch.from_numpy(scope),
-                constraint=torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(start))),
                 forbidden=torch.from_numpy(forbidden),
             )
         ]
@@ -126,14 +124,13 @@ class ClauseBlock(Block):
 class ClauseLabelling(ExceptionalLabelling):
     native_kind: ClassVar[str] = "clause"
     variable: torch.Tensor
-    constraint: torch.Tensor
     forbidden: torch.Tensor
 
     def exceptions(self, positions: torch.Tensor) -> torch.Tensor:
         free = (positions.index_select(1, self.variable) != self.forbidden).to(torch.int32)
         satisfying = torch.zeros(len(positions), len(self), dtype=torch.int32, device=positions.device)
-        satisfying.index_add_(1, self.constraint, free)
-        others = satisfying.index_select(1, self.constraint) - free
+        satisfying.index_add_(1, self.slot_constraint, free)
+        others = satisfying.index_select(1, self.slot_constraint) - free
         return torch.where(others == 0, self.forbidden, -1)
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:

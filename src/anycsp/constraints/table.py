@@ -11,9 +11,10 @@ is chosen here by its shape:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,7 +27,6 @@ from anycsp.constraints.base import (
     Labelling,
     Positions,
     Terms,
-    edges_of_slots,
     ragged_rows,
 )
 from anycsp.domains import Domain, Domains
@@ -45,6 +45,13 @@ DENSE_LIMIT = 1 << 16
 """Relations over at most this many combinations are looked up in a truth table."""
 
 
+@cache
+def _strides(sizes: tuple[int, ...]) -> IntArray:
+    """Mixed-radix strides, the last variable fastest."""
+    tail = np.array([*sizes[1:], 1], dtype=np.int64)
+    return np.cumprod(tail[::-1])[::-1].astype(np.int64) if sizes else np.zeros(0, np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Relation:
     """A set of tuples of domain positions, either the allowed or the forbidden ones."""
@@ -58,25 +65,24 @@ class Relation:
     def key(self) -> tuple[Any, ...]:
         return self.sizes, self.allowed, len(self.tuples), self.tuples.tobytes()
 
-    @cached_property
+    @property
     def strides(self) -> IntArray:
-        """Mixed-radix strides, the last variable fastest."""
-        tail = np.array([*self.sizes[1:], 1], dtype=np.int64)
-        return np.cumprod(tail[::-1])[::-1].astype(np.int64) if self.sizes else np.zeros(0, np.int64)
+        return _strides(self.sizes)
 
-    @cached_property
+    @property
     def combinations(self) -> int:
-        product = 1
-        for size in self.sizes:
-            product *= size
-        return product
+        return math.prod(self.sizes)
 
     @cached_property
     def truth(self) -> npt.NDArray[np.uint8]:
         """The dense truth table, for relations of at most DENSE_LIMIT combinations."""
-        table = np.full(self.combinations, not self.allowed, dtype=np.uint8)
-        table[self.tuples @ self.strides] = self.allowed
+        table = np.empty(self.combinations, dtype=np.uint8)
+        self.write_truth(table)
         return table
+
+    def write_truth(self, table: npt.NDArray[np.uint8]) -> None:
+        table[:] = not self.allowed
+        table[self.tuples @ self.strides] = self.allowed
 
     @cached_property
     def codes(self) -> IntArray | None:
@@ -253,18 +259,10 @@ class TableBlock(Block):
         return result
 
     def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
+        if len(rows) == len(self):
+            return {"terms": self.terms, "scope_start": self.scope_start, "scope": self.scope, "domains": domains}
         start, slots = ragged_rows(self.scope_start, rows)
-        edge_slot, edge_position = edges_of_slots(self.scope[slots], domains)
-        return {
-            "terms": self.terms.take(rows),
-            "scope_start": start,
-            "scope": self.scope[slots],
-            "domains": domains,
-            "edge_slot": edge_slot,
-            "edge_position": edge_position,
-            "variable": torch.from_numpy(self.scope[slots]),
-            "constraint": torch.from_numpy(np.repeat(np.arange(len(rows)), np.diff(start))),
-        }
+        return {"terms": self.terms.take(rows), "scope_start": start, "scope": self.scope[slots], "domains": domains}
 
 
 def _alike(problem: Problem, scopes: Sequence[Sequence[int]]) -> bool:
@@ -300,7 +298,7 @@ def _matching(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     offset = np.array(offsets, dtype=np.int64)[local].reshape(-1)  # slot-wise: two a constraint
     partner = common["scope"].reshape(-1, 2)[:, ::-1].reshape(-1).copy()
     return MatchingLabelling(
-        **{k: v for k, v in common.items() if k not in ("variable", "constraint")},
+        **common,
         partner=torch.from_numpy(partner),
         offset=torch.from_numpy(offset),
         conflict=torch.from_numpy(np.concatenate(pool)),
@@ -328,27 +326,27 @@ class MatchingLabelling(ExceptionalLabelling):
 
 def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     relations, local = _used(block, rows)
-    sizes = np.array([r.combinations for r in relations], dtype=np.int64)
-    base = (np.cumsum(sizes) - sizes)[local]
+    bounds = np.cumsum([0] + [r.combinations for r in relations])
+    truth = np.empty(bounds[-1], dtype=np.uint8)
+    for relation, first, last in zip(relations, bounds, bounds[1:], strict=False):
+        relation.write_truth(truth[first:last])
     strides = np.concatenate([r.strides for r in relations]) if relations else np.zeros(0, np.int64)
     arities = np.array([len(r.sizes) for r in relations], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(arities)]).astype(np.int64)
     common = block._common(rows, domains)
     return DenseLabelling(
         **common,
-        base=torch.from_numpy(base),
+        variable=torch.from_numpy(common["scope"]),
+        base=torch.from_numpy(bounds[local]),
         stride=torch.from_numpy(strides[ragged_rows(start, local)[1]]),
-        truth=torch.from_numpy(np.concatenate([r.truth for r in relations])),
+        truth=torch.from_numpy(truth),
     )
 
 
 @dataclass(frozen=True)
 class DenseLabelling(Labelling):
     native_kind: ClassVar[str] = "dense"
-    edge_slot: torch.Tensor
-    edge_position: torch.Tensor
     variable: torch.Tensor
-    constraint: torch.Tensor
     base: torch.Tensor
     """[constraints]: where the relation begins in `truth`."""
     stride: torch.Tensor
@@ -358,10 +356,10 @@ class DenseLabelling(Labelling):
     def labels(self, positions: torch.Tensor) -> torch.Tensor:
         own = positions.index_select(1, self.variable) * self.stride
         address = self.base.repeat(len(positions), 1)
-        address.index_add_(1, self.constraint, own)
-        others = address.index_select(1, self.constraint) - own
-        step = self.edge_position * self.stride[self.edge_slot]
-        return self.truth[others.index_select(1, self.edge_slot) + step]
+        address.index_add_(1, self.slot_constraint, own)
+        others = address.index_select(1, self.slot_constraint) - own
+        slot, position = self.edges
+        return self.truth[others.index_select(1, slot) + position * self.stride[slot]]
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {"base": self.base.numpy(), "stride": self.stride.numpy(), "truth": self.truth.numpy()}
@@ -377,7 +375,7 @@ def _tuple_lists(block: TableBlock, rows: IntArray, domains: Domains) -> Labelli
     arities = np.array([len(r.sizes) for r in relations], dtype=np.int64)
     cells = counts * arities
     return TupleListLabelling(
-        **{k: v for k, v in common.items() if k not in ("edge_slot", "edge_position", "variable", "constraint")},
+        **common,
         relation=local.astype(np.int64),
         allowed=np.array([r.allowed for r in relations], dtype=np.bool_),
         tuple_start=np.concatenate([[0], np.cumsum(cells)]).astype(np.int64),

@@ -1,12 +1,16 @@
 """The compiled module, where it was built; `available()` says whether it was.
 
 Every native function has a plain PyTorch twin, so the package works without a compiler, only slower.
-ANYCSP_NATIVE=0 in the environment hides the module, for tests and comparisons.
+ANYCSP_NATIVE=0 in the environment hides the module, for tests and comparisons; a path there loads another build of it.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+from functools import cache
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +21,22 @@ if TYPE_CHECKING:
 
 _module: ModuleType | None = None
 _reason = ""
-if os.environ.get("ANYCSP_NATIVE", "1") == "0":
+_wanted = os.environ.get("ANYCSP_NATIVE", "1")
+if _wanted == "0":
     _reason = "switched off by ANYCSP_NATIVE=0"
+elif _wanted != "1":
+    _spec = spec_from_file_location("anycsp.native._native", _wanted)
+    assert _spec is not None
+    assert _spec.loader is not None
+    _module = module_from_spec(_spec)
+    _spec.loader.exec_module(_module)
 else:
     try:
-        from anycsp.native import _native  # type: ignore[attr-defined]
-
-        _module = _native
+        _module = import_module("anycsp.native._native")
+    except ModuleNotFoundError:
+        _reason = "not built"
     except ImportError as error:
-        _reason = f"not built ({error})"
+        _reason = f"not loadable ({error})"
 
 
 def available() -> bool:
@@ -35,6 +46,13 @@ def available() -> bool:
 def why_not() -> str:
     """Why the native module is not in use; empty when it is."""
     return _reason
+
+
+@cache
+def warn_if_missing() -> None:
+    """One line, once, where nobody asked for the module to be left out."""
+    if _reason.startswith("not"):
+        logging.getLogger("anycsp").warning("anycsp: the native module is %s; searching with PyTorch, slower", _reason)
 
 
 def module() -> Any:

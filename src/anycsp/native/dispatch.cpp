@@ -1,28 +1,42 @@
 // Picks the kernels for the processor at hand.
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
-#include "kernels.h"
+#include "dispatch.h"
 #include "ops.h"
 
 namespace anycsp {
 namespace {
 
-const Kernels& choose() {
+// What this build and this processor both have, slowest first.
+std::vector<const Kernels*> find_levels() {
+    std::vector<const Kernels*> found = {&kernels_baseline()};
 #if defined(ANYCSP_X86_LEVELS)
-    const char* wanted = std::getenv("ANYCSP_LEVEL");
-    auto allowed = [&](const char* level) { return !wanted || std::strcmp(wanted, level) == 0; };
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-    if (avx512 && allowed("avx512")) return kernels_avx512();
-    if (avx2 && (allowed("avx2") || allowed("avx512"))) return kernels_avx2();
+    if (avx2) found.push_back(&kernels_avx2());
+    if (avx512) found.push_back(&kernels_avx512());
 #endif
-    return kernels_baseline();
+    return found;
+}
+
+// The fastest, or the one ANYCSP_LEVEL names.
+const Kernels& choose() {
+    const char* wanted = std::getenv("ANYCSP_LEVEL");
+    for (const Kernels* level : levels())
+        if (wanted && std::strcmp(wanted, level->name) == 0) return *level;
+    return *levels().back();
 }
 
 }  // namespace
+
+const std::vector<const Kernels*>& levels() {
+    static const std::vector<const Kernels*> found = find_levels();
+    return found;
+}
 
 const Kernels& kernels() {
     static const Kernels& chosen = choose();

@@ -142,8 +142,8 @@ inline void max_exceptional(const Run& run, const float* messages, int width, co
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         const float* rows = messages + offset;
-        if (r.values == 2) {  // both values fit the registers, and nothing needs remembering
-            float *own0 = r.own + offset, *own1 = r.own + width + offset;
+        if (r.values <= 2) {  // both values fit the registers, and nothing needs remembering
+            float *own0 = r.own + offset, *own1 = own0 + (r.values - 1) * width;
             Vec y0[F], y1[F];
             EACH_VECTOR(j) y0[j] = load(own0 + j * kLanes);
             EACH_VECTOR(j) y1[j] = load(own1 + j * kLanes);
@@ -154,8 +154,8 @@ inline void max_exceptional(const Run& run, const float* messages, int width, co
                 EACH_VECTOR(j) y0[j] = max(y0[j], load(row0 + j * kLanes));
                 EACH_VECTOR(j) y1[j] = max(y1[j], load(row1 + j * kLanes));
             }
-            EACH_VECTOR(j) store(own0 + j * kLanes, y0[j]);
             EACH_VECTOR(j) store(own1 + j * kLanes, y1[j]);
+            EACH_VECTOR(j) store(own0 + j * kLanes, y0[j]);  // last: a single value has no own1
             return;
         }
         float *whole1 = r.whole + offset, *whole2 = whole1 + width, *whole3 = whole2 + width;

@@ -43,8 +43,8 @@ inline void tile(const float* in, int in_stride, int first, int inputs, const fl
             store(out + i * out_stride + j * kLanes, FINISH == Finish::relu ? positive(acc[i][j]) : acc[i][j]);
 }
 
-// More than the processor can have under way would be dropped; a tile takes long enough for these.
-constexpr int kLinesPerTile = 16, kLine = 64 / sizeof(float);
+// Cache lines asked for at every tile. Far more at once would be dropped: a processor has only so many under way.
+constexpr int kLinesPerTile = 64, kLine = 64 / sizeof(float);
 
 inline void fetch(Ahead& ahead) {
     for (int lines = 0; lines < kLinesPerTile && ahead.at < ahead.end; ++ahead.at) {

@@ -177,7 +177,7 @@ void encode(const Network& n, const Topology& t, const Run& run, const Work& wor
     } else if (t.any_exceptional) {
         auto write = n.aggregation == Aggregation::max ? max_rows : sum_rows;
         for (int32_t y = block.first; y < block.last; ++y)
-            write(t, run, work, width, y, m + int64_t(t.value_start[y] - first) * 2 * width, s.pool);
+            write(t, run, work, width, y, m + int64_t(t.value_start[y] - first) * 2 * width, s.zh);
     }
     finish(s, anycsp::kOther);
 }
@@ -237,13 +237,18 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
 
 // ── update: y(v) = ⊕ messages, U_V, U_X, GRU, O, sample ────────────────────────────────────────────────────────────
 
+// Floats a variable has in Collected::whole.
+inline int whole_width(const Network& n, const Topology& t) {
+    if (n.aggregation != Aggregation::max) return n.width;
+    return t.largest_domain <= 2 ? 0 : 3 * n.width;
+}
+
 // Empties what a block of variables has received.
-void clear_collected(const Network& n, const Collected& c, int64_t variables, int64_t values) {
-    const bool linear = n.form == Form::linear;
+void clear_collected(const Network& n, const Topology& t, const Collected& c, int64_t variables, int64_t values) {
     const float nothing = n.aggregation == Aggregation::max ? kLowest : 0.f;
     clear(c.own, values * n.width, nothing);
-    clear(c.whole, variables * n.width * (linear ? 1 : 3), nothing);
-    if (linear)
+    clear(c.whole, variables * whole_width(n, t), nothing);
+    if (n.form == Form::linear)
         for (int64_t i = 0; i < values; ++i) c.count[i] = 0;
 }
 
@@ -257,7 +262,7 @@ void receive(const Network& n, const Topology& t, const Run& run, const float* m
         Receiver r;
         r.values = t.value_start[x + 1] - t.value_start[x];
         r.own = c.own + row * width;
-        r.whole = c.whole + int64_t(x - block.first) * width * (linear ? 1 : 3);
+        r.whole = c.whole + int64_t(x - block.first) * whole_width(n, t);
         r.count = c.count + row;
         r.first = tile.exceptional_start[x];
         r.last = tile.exceptional_start[x + 1];
@@ -284,8 +289,7 @@ Ahead following_messages(const Network& n, const Topology& t, const Work& work, 
 // The part of `c`, which begins at variable `from`, that begins at variable `to`.
 Collected offset(const Network& n, const Topology& t, const Collected& c, int32_t from, int32_t to) {
     const int64_t values = t.value_start[to] - t.value_start[from], variables = to - from;
-    return {c.own + values * n.width, c.whole + variables * n.width * (n.form == Form::linear ? 1 : 3),
-            c.count + values};
+    return {c.own + values * n.width, c.whole + variables * whole_width(n, t), c.count + values};
 }
 
 // With several tiles: what a block of variables receives from one of them, kept for `update`.
@@ -294,7 +298,7 @@ void collect(const Network& n, const Topology& t, const Run& run, const Work& wo
     const Collected c = offset(n, t, work.collected, 0, block.first);
     begin(s);
     if (&tile == t.tiles)
-        clear_collected(n, c, block.last - block.first, t.value_start[block.last] - t.value_start[block.first]);
+        clear_collected(n, t, c, block.last - block.first, t.value_start[block.last] - t.value_start[block.first]);
     finish(s, anycsp::kOther);
     receive(n, t, run, work.constraints, tile, block, c);
     finish(s, anycsp::kGather);
@@ -305,9 +309,9 @@ void first_layer_direct(const Network& n, const Topology& t, const Work& work, S
                         const Collected& c) {
     const int width = n.width;
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
-    const bool maximum = n.aggregation == Aggregation::max;
+    const bool maximum = n.aggregation == Aggregation::max, binary = t.largest_domain <= 2;
     for (int32_t x = block.first; x < block.last; ++x) {
-        const float* whole = c.whole + int64_t(x - block.first) * 3 * width;
+        const float* whole = c.whole + int64_t(x - block.first) * whole_width(n, t);
         const float slots = t.degree[x];
         const float scale = n.aggregation == Aggregation::mean && slots > 0 ? 1.f / slots : 1.f;
         for (int32_t v = t.value_start[x]; v < t.value_start[x + 1]; ++v) {
@@ -315,10 +319,14 @@ void first_layer_direct(const Network& n, const Topology& t, const Work& work, S
             const IntVec position = splat(v - t.value_start[x]);
             for (int j = 0; j < width; j += kLanes) {
                 Vec y = load(own + j);
-                if (maximum) {
+                if (slots == 0) {
+                    y = Vec{};
+                } else if (maximum && binary) {
+                    // `own` has it all
+                } else if (maximum) {
                     const Vec others = load_int(whole + 2 * width + j) == position ? load(whole + width + j)
                                                                                    : load(whole + j);
-                    y = slots > 0 ? max(y, others) : Vec{};
+                    y = max(y, others);
                 } else {
                     y = (y + load(whole + j)) * scale;
                 }
@@ -448,17 +456,19 @@ void update(const Network& n, const Topology& t, const Run& run, const Work& wor
     const Block group = {blocks[0].first, blocks[count - 1].last, false};
     begin(s);
     if (t.tile_count == 1) {
-        clear_collected(n, s.collected, group.last - group.first,
+        clear_collected(n, t, s.collected, group.last - group.first,
                         t.value_start[group.last] - t.value_start[group.first]);
         finish(s, anycsp::kOther);
         receive(n, t, run, work.constraints, t.tiles[0], group, s.collected);
         finish(s, anycsp::kGather);
-        s.ahead = following_messages(n, t, work, t.tiles[0], group);
     }
-    for (int32_t i = 0; i < count; ++i)
+    for (int32_t i = 0; i < count; ++i) {
+        // During the last block: what is fetched sooner has left the cache again by the time it is needed.
+        if (i == count - 1 && t.tile_count == 1) s.ahead = following_messages(n, t, work, t.tiles[0], group);
         update_block(n, t, run, work, s, blocks[i],
                      t.tile_count == 1 ? offset(n, t, s.collected, group.first, blocks[i].first)
                                        : offset(n, t, work.collected, 0, blocks[i].first));
+    }
 }
 
 // Multiply-adds of a loop that touches no memory: the peak that `profile` compares with.

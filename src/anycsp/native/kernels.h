@@ -64,7 +64,7 @@ struct Network {
 // a row for every exception a variable can have: row X where no value of X is labelled 0, row `variables + value` where
 // that value is. Or, where that is fewer, every slot has a row of its own, at its place in the order by variable.
 struct Topology {
-    int32_t variables = 0, values = 0, constraints = 0;
+    int32_t variables = 0, values = 0, constraints = 0, largest_domain = 0;
     const int32_t *value_start = nullptr, *scope_start = nullptr, *scope = nullptr;
     const float* constraint_edges = nullptr;  // [constraints] Σ domain sizes of the scope
     const float* constraint_weight = nullptr;  // [constraints] relative weight
@@ -102,7 +102,7 @@ struct Run {
 // What values have received so far (gather.h): by value, by variable, and by value how often it is the exception.
 struct Collected {
     float* own = nullptr;    // [values][width]
-    float* whole = nullptr;  // direct: [variables][3·width]; linear: [variables][width]
+    float* whole = nullptr;  // [variables][3·width] for MAX, none where no domain exceeds two values; else [width]
     float* count = nullptr;  // [values], linear only
 };
 
@@ -127,8 +127,9 @@ struct Ahead {
 
 // One thread's buffers and clock.
 struct Scratch {
-    float *a = nullptr, *b = nullptr, *zh = nullptr, *gates = nullptr;  // [rows][2·width]
-    float *pool = nullptr, *pool2 = nullptr;                            // [rows][width]
+    float *a = nullptr, *b = nullptr;        // [rows][width], twice that for `a` in the linear form
+    float *zh = nullptr, *gates = nullptr;   // [rows][2·width]
+    float *pool = nullptr, *pool2 = nullptr;  // [variables][width]
     float* scalar = nullptr;                                            // [rows]
     Collected collected;                                                // with one tile: of a group of blocks
     Ahead ahead;

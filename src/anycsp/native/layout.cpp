@@ -9,16 +9,16 @@ namespace anycsp {
 namespace {
 
 constexpr int32_t kChunk = 4096;       // constraints relabelled at a time
-constexpr int32_t kGroupVariables = 8;  // gathered for at a time, where blocks hold fewer
+constexpr int32_t kGroupVariables = 8;  // gathered for at a time in exceptional families, where blocks hold fewer
 
 // Messages of constraints are gathered at random, so those kept at once should fit the second-level cache. But every
 // tile also reads and writes what each variable has received so far; with several slots a variable and tile that is
-// the smaller part. Where all messages take less room than what the values receive, one tile is best.
+// the smaller part. One tile is best for what is not much larger than the cache, or smaller than what values receive.
 constexpr int64_t kCacheBytes = 1 << 19, kSlotsOfVariable = 4;
 
 // Rows of a block: enough to reuse the weights fetched into the first-level cache, few enough that a block's
 // activations (about ten rows of d floats each) stay in the second.
-int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 144; }
+int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 48; }
 
 // Products of d×d per step, in units of d² multiply-adds. The linear form trades M_C's three products per
 // constraint for half a product (a triangular one), against two more per value and two per variable.
@@ -52,7 +52,7 @@ std::vector<double> scores(const Problem& p) {
     std::vector<double> priority(p.instances, 1);
     for (int32_t c = 0; c < p.constraints; ++c)
         if (!p.hard[c]) priority[p.constraint_instance[c]] += p.weight[c];
-    std::vector<double> result(p.weight);
+    std::vector<double> result(p.weight.begin(), p.weight.end());
     for (int32_t c = 0; c < p.constraints; ++c)
         if (p.hard[c]) result[c] *= priority[p.constraint_instance[c]];
     return result;
@@ -98,6 +98,8 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
 
     topology.variables = p.variables;
     topology.values = p.values();
+    for (int32_t x = 0; x < p.variables; ++x)
+        topology.largest_domain = std::max(topology.largest_domain, p.domain_size(x));
     topology.constraints = p.constraints;
     topology.value_start = p.value_start.data();
     topology.scope_start = p.scope_start.data();
@@ -127,14 +129,18 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
         while (last < p.variables && p.value_start[last + 1] - p.value_start[x] <= rows) ++last;
         variable_blocks.push_back({x, last, false});
         largest_block = std::max(largest_block, p.value_start[last] - p.value_start[x]);
+        most_variables_in_block = std::max(most_variables_in_block, last - x);
         x = last;
     }
+    const bool exceptional = std::any_of(p.families.begin(), p.families.end(), [](const Family& f) { return f.exceptional(); });
     group_block.assign(1, 0);
     for (size_t block = 0; block < variable_blocks.size();) {
         const int32_t first = variable_blocks[block].first;
         size_t last = block + 1;
-        while (last < variable_blocks.size() && variable_blocks[last].last - first <= kGroupVariables) ++last;
+        while (exceptional && last < variable_blocks.size() && variable_blocks[last].last - first <= kGroupVariables)
+            ++last;
         group_block.push_back(static_cast<int32_t>(last));
+        most_variables_in_group = std::max(most_variables_in_group, variable_blocks[last - 1].last - first);
         largest_group =
             std::max(largest_group, p.value_start[variable_blocks[last - 1].last] - p.value_start[first]);
         block = last;
@@ -157,7 +163,8 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
     int64_t size = (tile_bytes ? tile_bytes : kCacheBytes) / row_bytes;
     if (!tile_bytes && p.slots() > 0) {
         size = std::max(size, kSlotsOfVariable * p.variables * p.constraints / p.slots());
-        if (row_bytes * p.constraints < int64_t(hidden * sizeof(float)) * p.values()) size = p.constraints;
+        const int64_t all = row_bytes * p.constraints, received = int64_t(hidden * sizeof(float)) * p.values();
+        if (all <= std::max(4 * kCacheBytes, received)) size = p.constraints;
     }
     tile_block.assign(1, 0);
     for (int32_t block = 0, blocks = static_cast<int32_t>(constraint_blocks.size()); block < blocks;) {

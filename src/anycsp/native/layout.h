@@ -34,6 +34,7 @@ struct Layout {
     std::vector<Chunk> chunks;
     int32_t largest_block = 0;  // rows of a block
     int32_t largest_group = 0;  // values of a group
+    int32_t most_variables_in_block = 0, most_variables_in_group = 0;
     int32_t largest_tile = 0;   // constraints
     Topology topology;                              // views of the above and of the problem
 

@@ -15,7 +15,7 @@ class Tabu : public Strategy {
         : Strategy(run),
           problem_(*run.state.model().problem),
           tenure_(parameters.get("tenure", 5.0, 0.0, 1e9)),
-          per_conflict_(parameters.get("per_conflict", 0.6, 0.0, 1e6)),
+          per_conflict_(parameters.get("per_conflict", 0.3, 0.0, 1e6)),
           sample_(parameters.get("sample", 1000, 1, 1e9)) {}
 
     void begin() override {

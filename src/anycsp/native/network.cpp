@@ -12,10 +12,10 @@ namespace {
 
 using Array = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 
-// The named array, checked to have exactly this shape.
+// The named array, computed and checked to have exactly this shape.
 Array array_of(const nb::dict& arrays, const std::string& name, size_t outputs, size_t inputs) {
     if (!arrays.contains(name.c_str())) throw std::invalid_argument("missing weights " + name);
-    auto array = nb::cast<Array>(arrays[name.c_str()]);
+    auto array = nb::cast<Array>(nb::object(arrays[name.c_str()])());
     bool fits = inputs == 0 ? array.ndim() == 1 && array.shape(0) == outputs
                             : array.ndim() == 2 && array.shape(0) == outputs && array.shape(1) == inputs;
     if (!fits) throw std::invalid_argument("weights " + name + " have the wrong shape");

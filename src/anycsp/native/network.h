@@ -10,11 +10,14 @@
 
 namespace anycsp {
 
-// Owns what a Network points to. `arrays` is the dictionary of native/weights.py.
+// Owns what a Network points to. `arrays` is the dictionary of native/weights.py: a function for each array, called
+// when that is packed.
 class PackedNetwork {
 public:
     PackedNetwork(const nanobind::dict& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
                   float inertia, const Kernels& kernels);
+    PackedNetwork(const PackedNetwork&) = delete;
+    PackedNetwork& operator=(const PackedNetwork&) = delete;
 
     const Network& view() const { return network_; }
 

@@ -103,48 +103,48 @@ Family family_of(const Problem& p, const std::string& name, int32_t first, int32
     for (int32_t c = first; c < last; ++c) require(p.scope_start[c] < p.scope_start[c + 1], "empty scope");
     switch (f.kind) {
         case Kind::clause:
-            f.forbidden = field<int32_t>(arrays, "forbidden", slots);
+            f.forbidden = shared<int32_t>(arrays, "forbidden", slots);
             check_clause(p, f, first_slot);
             break;
         case Kind::matching:
             for (int32_t c = first; c < last; ++c)
                 require(p.scope_start[c + 1] - p.scope_start[c] == 2, "matching: not binary");
-            f.offset = field<int64_t>(arrays, "offset", slots);
-            f.conflict = field<int32_t>(arrays, "conflict");
+            f.offset = shared<int64_t>(arrays, "offset", slots);
+            f.conflict = shared<int32_t>(arrays, "conflict");
             check_matching(p, f, first_slot);
             break;
         case Kind::dense:
-            f.base = field<int64_t>(arrays, "base", rows);
-            f.stride = field<int64_t>(arrays, "stride", slots);
-            f.truth = field<uint8_t>(arrays, "truth");
+            f.base = shared<int64_t>(arrays, "base", rows);
+            f.stride = shared<int64_t>(arrays, "stride", slots);
+            f.truth = shared<uint8_t>(arrays, "truth");
             check_dense(p, f, first_slot);
             break;
         case Kind::tuples:
-            f.relation = field<int32_t>(arrays, "relation", rows);
-            f.allowed = field<uint8_t>(arrays, "allowed");
-            f.tuple_start = field<int64_t>(arrays, "tuple_start");
-            f.tuple_cells = field<int32_t>(arrays, "tuples");
+            f.relation = shared<int32_t>(arrays, "relation", rows);
+            f.allowed = shared<uint8_t>(arrays, "allowed");
+            f.tuple_start = shared<int64_t>(arrays, "tuple_start");
+            f.tuple_cells = shared<int32_t>(arrays, "tuples");
             check_tuples(p, f);
             break;
         case Kind::linear:
-            f.coefficient = field<int64_t>(arrays, "coefficient", slots);
-            f.op = field<int32_t>(arrays, "operator", rows);
-            f.bound = field<int64_t>(arrays, "bound", rows);
+            f.coefficient = shared<int64_t>(arrays, "coefficient", slots);
+            f.op = shared<int32_t>(arrays, "operator", rows);
+            f.bound = shared<int64_t>(arrays, "bound", rows);
             for (int32_t op : f.op) require(op >= LE && op <= GT, "linear: unknown operator");
             break;
         case Kind::sum:
-            f.term = field<int64_t>(arrays, "term", edges);
-            f.op = field<int32_t>(arrays, "operator", rows);
-            f.bound = field<int64_t>(arrays, "bound", rows);
+            f.term = shared<int64_t>(arrays, "term", edges);
+            f.op = shared<int32_t>(arrays, "operator", rows);
+            f.bound = shared<int64_t>(arrays, "bound", rows);
             for (int32_t op : f.op) require(op >= LE && op <= GT, "sum: unknown operator");
             break;
         case Kind::evaluated:
             f.evaluator = make_evaluator(name, p, f, arrays);
             break;
         case Kind::all_different:
-            f.edge_bin = field<int32_t>(arrays, "edge_bin", edges);
-            f.bin_constraint = field<int32_t>(arrays, "bin_constraint");
-            f.bin_counts = field<uint8_t>(arrays, "bin_counts");
+            f.edge_bin = shared<int32_t>(arrays, "edge_bin", edges);
+            f.bin_constraint = shared<int32_t>(arrays, "bin_constraint");
+            f.bin_counts = shared<uint8_t>(arrays, "bin_counts");
             check_all_different(p, f);
             break;
         case Kind::external:
@@ -155,14 +155,14 @@ Family family_of(const Problem& p, const std::string& name, int32_t first, int32
 
 std::shared_ptr<Problem> make_problem(const nb::dict& arrays, const nb::list& families) {
     auto p = std::make_shared<Problem>();
-    p->value_start = field<int32_t>(arrays, "value_start");
-    p->value = field<int64_t>(arrays, "value");
+    p->value_start = shared<int32_t>(arrays, "value_start");
+    p->value = shared<int64_t>(arrays, "value");
     require_start(p->value_start, p->value.size(), "value_start does not cover the values");
     p->variables = static_cast<int32_t>(p->value_start.size()) - 1;
     for (int32_t x = 0; x < p->variables; ++x) require(p->domain_size(x) > 0, "empty domain");
 
-    p->scope = field<int32_t>(arrays, "scope");
-    p->scope_start = field<int32_t>(arrays, "scope_start");
+    p->scope = shared<int32_t>(arrays, "scope");
+    p->scope_start = shared<int32_t>(arrays, "scope_start");
     require_start(p->scope_start, p->scope.size(), "scope_start does not cover the slots");
     p->constraints = static_cast<int32_t>(p->scope_start.size()) - 1;
     for (int32_t x : p->scope) require(x >= 0 && x < p->variables, "scope names an unknown variable");
@@ -179,10 +179,10 @@ std::shared_ptr<Problem> make_problem(const nb::dict& arrays, const nb::list& fa
     std::vector<int32_t> next(p->variable_slot_start.begin(), p->variable_slot_start.end() - 1);
     for (int32_t s = 0; s < p->slots(); ++s) p->variable_slot[next[p->scope[s]]++] = s;
 
-    p->weight = field<double>(arrays, "weight", p->constraints);
-    p->hard = field<uint8_t>(arrays, "hard", p->constraints);
-    p->variable_instance = field<int32_t>(arrays, "variable_instance", p->variables);
-    p->constraint_instance = field<int32_t>(arrays, "constraint_instance", p->constraints);
+    p->weight = shared<double>(arrays, "weight", p->constraints);
+    p->hard = shared<uint8_t>(arrays, "hard", p->constraints);
+    p->variable_instance = shared<int32_t>(arrays, "variable_instance", p->variables);
+    p->constraint_instance = shared<int32_t>(arrays, "constraint_instance", p->constraints);
     for (int32_t i : p->variable_instance) {
         require(i >= 0, "negative instance");
         p->instances = std::max(p->instances, i + 1);

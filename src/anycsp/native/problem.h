@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "shared_array.h"
+
 namespace anycsp {
 
 class Evaluator;
@@ -21,25 +23,25 @@ struct Family {
     Kind kind;
     int32_t first_constraint, last_constraint;  // [first, last)
     // clause, slot-wise: the position that does not satisfy the clause (-1: tautology)
-    std::vector<int32_t> forbidden;
+    SharedArray<int32_t> forbidden;
     // matching, slot-wise offset into `conflict`, indexed by the partner's position; -1 where nothing conflicts
-    std::vector<int64_t> offset;
-    std::vector<int32_t> conflict;
+    SharedArray<int64_t> offset;
+    SharedArray<int32_t> conflict;
     // dense: constraint-wise base into `truth`, slot-wise stride
-    std::vector<int64_t> base, stride;
-    std::vector<uint8_t> truth;
+    SharedArray<int64_t> base, stride;
+    SharedArray<uint8_t> truth;
     // tuples: constraint-wise relation; per relation its cells (rows of the constraint's arity) and allowed flag
-    std::vector<int32_t> relation, tuple_cells;
-    std::vector<int64_t> tuple_start;
-    std::vector<uint8_t> allowed;
+    SharedArray<int32_t> relation, tuple_cells;
+    SharedArray<int64_t> tuple_start;
+    SharedArray<uint8_t> allowed;
     // linear: slot-wise coefficient; constraint-wise operator and bound
-    std::vector<int64_t> coefficient, bound;
-    std::vector<int32_t> op;
+    SharedArray<int64_t> coefficient, bound;
+    SharedArray<int32_t> op;
     // sum: edge-wise term instead of coefficient · value
-    std::vector<int64_t> term;
+    SharedArray<int64_t> term;
     // all_different: edge-wise histogram bin (bins are numbered within the family); excepted bins do not count
-    std::vector<int32_t> edge_bin, bin_constraint;
-    std::vector<uint8_t> bin_counts;
+    SharedArray<int32_t> edge_bin, bin_constraint;
+    SharedArray<uint8_t> bin_counts;
     // evaluated
     std::shared_ptr<const Evaluator> evaluator;
 
@@ -48,15 +50,15 @@ struct Family {
 
 struct Problem {
     int32_t variables = 0, constraints = 0, instances = 1;
-    std::vector<int32_t> value_start;                  // [variables + 1]
-    std::vector<int64_t> value;                        // [values] the integers
-    std::vector<int32_t> scope_start, scope;           // slots by constraint; variable of a slot
+    SharedArray<int32_t> value_start;                  // [variables + 1]
+    SharedArray<int64_t> value;                        // [values] the integers
+    SharedArray<int32_t> scope_start, scope;           // slots by constraint; variable of a slot
     std::vector<int64_t> edge_start;                   // [slots + 1]
     std::vector<int32_t> slot_constraint;              // [slots]
     std::vector<int32_t> variable_slot_start, variable_slot;  // slots by variable, in slot order
-    std::vector<double> weight;                        // [constraints]
-    std::vector<uint8_t> hard;                         // [constraints]
-    std::vector<int32_t> variable_instance, constraint_instance;
+    SharedArray<double> weight;                        // [constraints]
+    SharedArray<uint8_t> hard;                         // [constraints]
+    SharedArray<int32_t> variable_instance, constraint_instance;
     std::vector<Family> families;
     std::vector<int32_t> family_of;                    // [constraints]
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <stdexcept>
 
 #include "randomness.h"
@@ -20,6 +21,11 @@ bool share_runs(int32_t runs, int32_t threads) {
     return threads > 1 && runs >= threads && (runs % threads == 0 || runs >= 4 * threads);
 }
 
+// Rows of Collected::whole a variable has.
+size_t whole_rows(const Topology& t, const Network& n) {
+    return n.form == Form::linear || n.aggregation != Aggregation::max ? 1 : t.largest_domain <= 2 ? 0 : 3;
+}
+
 bool has_clauses(const Problem& p) {
     return std::any_of(p.families.begin(), p.families.end(), [](const Family& f) { return f.kind == Kind::clause; });
 }
@@ -31,8 +37,18 @@ T* part(Buffer<T>& buffer, int32_t run, size_t size) {
 
 }  // namespace
 
+double worked_seconds() {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+#else
+    return now();
+#endif
+}
+
 Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout_,
-               std::unique_ptr<PackedNetwork> network_, std::vector<double> constant, SearchOptions options_)
+               std::shared_ptr<PackedNetwork> network_, std::vector<double> constant, SearchOptions options_)
     : problem(std::move(problem_)),
       layout(std::move(layout_)),
       network(std::move(network_)),
@@ -69,7 +85,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
         w.constraints = Buffer<float>(size_t(layout->largest_tile) * width * (linear ? 1 : 2));
         if (t.tile_count != 1) {
             w.own = Buffer<float>(values * width);
-            w.whole = Buffer<float>(variables * width * (linear ? 1 : 3));
+            w.whole = Buffer<float>(variables * width * whole_rows(t, network->view()));
             w.count = Buffer<float>(linear ? values : 0);
         }
         w.view = {w.x.data(),
@@ -80,10 +96,12 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
                   {w.own.data(), w.whole.data(), w.count.data()}};
     }
 
-    // One tile: a thread collects for a group of blocks at a time. A group has at least as many values as variables.
     const size_t block = layout->largest_block, padded = (block + 63) / 64 * 64;
-    const size_t group = t.tile_count == 1 ? (layout->largest_group + 63) / 64 * 64 : 0;
-    const size_t per_thread = block * width * (4 * 2 + 2) + padded + group * (width * 4 + 1);
+    const size_t of_block = layout->most_variables_in_block, of_group = layout->most_variables_in_group;
+    const size_t group = t.tile_count == 1 ? (layout->largest_group + 63) / 64 * 64 : 0;  // collects for one at a time
+    const size_t whole = t.tile_count == 1 ? of_group * width * whole_rows(t, network->view()) : 0;
+    const size_t per_thread =
+        (block * (linear ? 2 : 1) + block + 2 * block + 2 * block + 2 * of_block) * width + padded + group * (width + 1) + whole;
     scratch_memory_ = Buffer<float>(per_thread * options.threads);
     scratch_.resize(options.threads);
     for (int i = 0; i < options.threads; ++i) {
@@ -94,9 +112,11 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
             return taken;
         };
         Scratch& s = scratch_[i];
-        for (float** buffer : {&s.a, &s.b, &s.zh, &s.gates}) *buffer = take(block * 2 * width);
-        for (float** buffer : {&s.pool, &s.pool2}) *buffer = take(block * width);
-        s.collected = {take(group * width), take(group * 3 * width), take(group)};
+        s.a = take(block * width * (linear ? 2 : 1));
+        s.b = take(block * width);
+        for (float** buffer : {&s.zh, &s.gates}) *buffer = take(block * 2 * width);
+        for (float** buffer : {&s.pool, &s.pool2}) *buffer = take(of_block * width);
+        s.collected = {take(group * width), take(whole), take(group)};
         s.scalar = take(padded);
     }
 
@@ -285,7 +305,7 @@ void Search::place(const int32_t* given, const std::string& found_by) {
 
 void Search::set_profile(bool on) {
     for (Scratch& s : scratch_) {
-        s.now = on ? now : nullptr;
+        s.now = on ? worked_seconds : nullptr;
         std::fill_n(s.seconds, int(kPhases), 0.0);
     }
 }

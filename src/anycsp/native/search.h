@@ -17,6 +17,9 @@
 
 namespace anycsp {
 
+// Processor time of this thread where there is such a clock: on a busy machine, waiting is not part of a phase.
+double worked_seconds();
+
 // A run found an assignment of an instance better than all it had seen.
 struct Improvement {
     int64_t step;
@@ -35,7 +38,7 @@ struct SearchOptions {
 
 class Search {
 public:
-    Search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout, std::unique_ptr<PackedNetwork> network,
+    Search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout, std::shared_ptr<PackedNetwork> network,
            std::vector<double> constant, SearchOptions options);
 
     // Writes the labels of external families, for all runs, from `positions`.
@@ -51,7 +54,7 @@ public:
 
     std::shared_ptr<Problem> problem;
     std::shared_ptr<Layout> layout;
-    std::unique_ptr<PackedNetwork> network;
+    std::shared_ptr<PackedNetwork> network;
     SearchOptions options;
     External external;
     int64_t step = 0;

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,29 +17,11 @@ from anycsp import native
 from anycsp.graph import ConstraintValueGraph
 from anycsp.native.weights import step_weights
 from anycsp.policy import PolicyNetwork
+from anycsp.profile import PHASES, Profile
 from anycsp.search.engine import Improvement
-
-PHASES = ("gather", "gemm", "gru", "sample", "relabel", "other")
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Profile:
-    """Where the time of the profiled steps went."""
-
-    seconds: dict[str, float]
-    """By phase, summed over threads; "gru" holds the cell's products and gates, "gemm" all other products."""
-    steps: int
-    gflops: float
-    """Of the matrix products, while they ran."""
-    peak_gflops: float
-    """Of one thread in a loop that touches no memory."""
-
-    @property
-    def share_of_peak(self) -> float:
-        return self.gflops / self.peak_gflops if self.peak_gflops else 0.0
 
 
 class NativeSearch:
@@ -77,9 +58,9 @@ class NativeSearch:
             "gain": config.features == "gain",
             "inertia": float(policy.inertia.detach()) if policy.inertia is not None else 0.0,
         }
-        weights = step_weights(policy, layout.linear)
+        network = module.make_network(step_weights(policy, layout.linear), layout, options)
         constant = np.ascontiguousarray(graph.constant, dtype=np.float64)
-        self._search = module.make_search(problem, layout, weights, options, constant, _external(graph))
+        self._search = module.make_search(problem, layout, network, options, constant, _external(graph))
         self._hidden = config.hidden
         self._profiled_from = 0
         self.steps = 0

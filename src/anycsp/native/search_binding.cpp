@@ -7,7 +7,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <cmath>
 #include <stdexcept>
 
@@ -97,8 +96,14 @@ Search::External external_of(nb::callable function) {
     };
 }
 
+std::shared_ptr<PackedNetwork> make_network(const nb::dict& weights, const Layout& layout, const nb::dict& options) {
+    return std::make_shared<PackedNetwork>(
+        weights, nb::cast<int32_t>(options["hidden"]), aggregation_of(nb::cast<std::string>(options["aggregation"])),
+        layout.form, nb::cast<bool>(options["gain"]), nb::cast<float>(options["inertia"]), kernels());
+}
+
 std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout,
-                                    const nb::dict& weights, const nb::dict& options,
+                                    std::shared_ptr<PackedNetwork> network, const nb::dict& options,
                                     nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> constant,
                                     nb::object external) {
     SearchOptions o;
@@ -113,9 +118,7 @@ std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::share
     if (!(o.temperature > 0)) throw std::invalid_argument("temperature not above 0");
     if (layout->topology.value_start != problem->value_start.data())
         throw std::invalid_argument("layout of another problem");
-    auto network = std::make_unique<PackedNetwork>(
-        weights, nb::cast<int32_t>(options["hidden"]), aggregation_of(nb::cast<std::string>(options["aggregation"])),
-        layout->form, nb::cast<bool>(options["gain"]), nb::cast<float>(options["inertia"]), kernels());
+    if (network->view().form != layout->form) throw std::invalid_argument("network of another form");
     auto search = std::make_unique<Search>(std::move(problem), std::move(layout), std::move(network),
                                            std::vector<double>(constant.data(), constant.data() + constant.size()), o);
     if (!external.is_none()) search->external = external_of(nb::cast<nb::callable>(external));
@@ -150,9 +153,9 @@ double measured_peak() {
     const Kernels& k = kernels();
     double best = 0;
     for (int attempt = 0; attempt < 5; ++attempt) {
-        auto begin = std::chrono::steady_clock::now();
-        double operations = 2 * k.peak(2000000);
-        best = std::max(best, operations / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        const double begin = worked_seconds();
+        const double operations = 2 * k.peak(2000000);
+        best = std::max(best, operations / (worked_seconds() - begin));
     }
     return best * 1e-9;
 }
@@ -228,8 +231,9 @@ void bind_search(nb::module_& m) {
         .def_ro("step", &Search::step)
         .def_prop_ro("bytes", &Search::bytes)
         .def_prop_ro("multiply_adds", &Search::multiply_adds);
-    m.def("make_search", &make_search, nb::arg("problem"), nb::arg("layout"), nb::arg("weights"), nb::arg("options"),
+    nb::class_<PackedNetwork>(m, "Network");
+    m.def("make_network", &make_network, nb::arg("weights"), nb::arg("layout"), nb::arg("options"));
+    m.def("make_search", &make_search, nb::arg("problem"), nb::arg("layout"), nb::arg("network"), nb::arg("options"),
           nb::arg("constant"), nb::arg("external").none());
-    m.def("level", [] { return kernels().name; });
     m.def("measured_peak", &measured_peak, nb::call_guard<nb::gil_scoped_release>());
 }

@@ -1,4 +1,4 @@
-"""The policy's weights in the form the native step multiplies with, computed once, in double precision.
+"""The policy's weights in the form the native step multiplies with; in double precision where they are changed.
 
 A LayerNorm after a linear layer needs its input's mean and variance. Subtracting from every column of the layer's
 matrix its mean over the outputs makes that mean zero for every input: `_centred`.
@@ -10,6 +10,8 @@ M_C, W̃ its centred second matrix and σ its standard deviation, the two messag
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,65 +20,104 @@ import numpy.typing as npt
 from anycsp.policy import PolicyNetwork
 
 FloatArray = npt.NDArray[np.float64]
+Weights = dict[str, Callable[[], npt.NDArray[np.float32]]]
 
 
-def _centred(weight: FloatArray, bias: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """The layer with its outputs' mean subtracted."""
-    shift = np.zeros(len(weight)) if bias is None else bias - bias.mean()
-    return weight - weight.mean(axis=0), shift
+def _centred(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A layer's matrix, or its bias, with its outputs' mean subtracted."""
+    return weight - weight.mean(axis=0, dtype=np.float64).astype(weight.dtype)
 
 
-def step_weights(policy: PolicyNetwork, linear: bool) -> dict[str, npt.NDArray[np.float32]]:
-    """Every matrix [outputs, inputs] and vector of the native step by name; `.bias` beside a matrix that has one."""
-    w = {name: p.detach().cpu().double().numpy() for name, p in policy.named_parameters()}
+def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
+    """Every matrix [outputs, inputs] and vector of the native step by name; `.bias` beside a matrix that has one.
+    Each is computed when it is called for, so that only one exists at a time."""
+    parameters = dict(policy.named_parameters())
     d = policy.config.hidden
-    out: dict[str, Any] = {"initial_state": w["initial_state"]}
+    weights: Weights = {}
 
-    first = w["encoder.0.weight"]
-    out["encoder1"], out["encoder1.bias"] = first[:, :d], w["encoder.0.bias"]
-    out["encoder_chosen"], out["encoder_gain"] = first[:, d], first[:, d + 1 :].T.reshape(-1)
-    out["value_message"], _ = _centred(w["value_message.0.weight"])
-    for name, module in (("encoder", "encoder"), ("value", "value_update"), ("variable", "variable_update")):
-        out[f"{name}2"], out[f"{name}2.bias"] = _centred(w[f"{module}.2.weight"], w[f"{module}.2.bias"])
-        out[f"{name}1.bias"] = w[f"{module}.0.bias"]
-    out["variable1"] = w["variable_update.0.weight"]
-    for name, module in (
-        ("encoder_norm", "encoder.3"),
-        ("value_message_norm", "value_message.1"),
-        ("constraint_norm", "constraint_message.3"),
-        ("value_norm", "value_update.3"),
-        ("variable_norm", "variable_update.3"),
-    ):
-        out[f"{name}.scale"], out[f"{name}.shift"] = w[f"{module}.weight"], w[f"{module}.bias"]
+    def plain(name: str) -> npt.NDArray[np.float32]:
+        array: npt.NDArray[np.float32] = parameters[name].detach().cpu().numpy()
+        return array
 
-    by_weight = w["weight_message.weight"] if policy.weight_message is not None else np.zeros((d, 2))
-    value1 = w["value_update.0.weight"]
-    out["constraint1"] = w["constraint_message.0.weight"]
-    second, _ = _centred(w["constraint_message.2.weight"])
+    def double(name: str) -> FloatArray:
+        return plain(name).astype(np.float64)
+
+    def put(name: str, array: Callable[[], npt.NDArray[Any]]) -> None:
+        weights[name] = lambda: np.ascontiguousarray(array(), dtype=np.float32)
+
+    def layer(name: str, module: str) -> None:
+        put(name, partial(plain, f"{module}.weight"))
+        put(f"{name}.bias", partial(plain, f"{module}.bias"))
+
+    def centred_layer(name: str, module: str) -> None:
+        put(name, lambda: _centred(plain(f"{module}.weight")))
+        if f"{module}.bias" in parameters:
+            put(f"{name}.bias", lambda: _centred(plain(f"{module}.bias")))
+
+    def norm(name: str, module: str) -> None:
+        put(f"{name}.scale", partial(plain, f"{module}.weight"))
+        put(f"{name}.shift", partial(plain, f"{module}.bias"))
+
+    put("initial_state", partial(plain, "initial_state"))
+    put("encoder1", lambda: plain("encoder.0.weight")[:, :d])
+    put("encoder1.bias", partial(plain, "encoder.0.bias"))
+    put("encoder_chosen", lambda: plain("encoder.0.weight")[:, d])
+    put("encoder_gain", lambda: plain("encoder.0.weight")[:, d + 1 :].T.reshape(-1))
+    centred_layer("encoder2", "encoder.2")
+    norm("encoder_norm", "encoder.3")
+    centred_layer("value_message", "value_message.0")
+    norm("value_message_norm", "value_message.1")
+    norm("constraint_norm", "constraint_message.3")
+    centred_layer("value2", "value_update.2")
+    norm("value_norm", "value_update.3")
+    layer("variable1", "variable_update.0")
+    centred_layer("variable2", "variable_update.2")
+    norm("variable_norm", "variable_update.3")
+
+    def by_weight() -> FloatArray:
+        return double("weight_message.weight") if policy.weight_message is not None else np.zeros((d, 2))
+
     if linear:
-        scale, shift = w["constraint_message.3.weight"], w["constraint_message.3.bias"]
-        message = scale[:, None] * second  # rows: label 0, then label 1
-        label0, label1 = message[:d], message[d:]
-        out["constraint1_bias"] = w["constraint_message.0.bias"]
-        out["spread"] = np.linalg.qr(second, mode="r")
-        out["value1"] = np.concatenate([value1, value1 @ (label0 - label1)], axis=1)
-        out["total"] = value1 @ label1
-        out["label1"], out["exception"] = value1 @ shift[d:], value1 @ (shift[:d] - shift[d:])
-        out["constraint_weight"] = (out["constraint1"] @ by_weight).T.reshape(-1)
+
+        def value1() -> FloatArray:
+            return double("value_update.0.weight")
+
+        def shift() -> FloatArray:
+            return double("constraint_message.3.bias")
+
+        def message() -> FloatArray:  # rows: label 0, then label 1
+            return double("constraint_message.3.weight")[:, None] * _centred(double("constraint_message.2.weight"))
+
+        def reads_both() -> FloatArray:
+            both = message()
+            return np.concatenate([value1(), value1() @ (both[:d] - both[d:])], axis=1)
+
+        put("constraint1", partial(plain, "constraint_message.0.weight"))
+        put("constraint1_bias", partial(plain, "constraint_message.0.bias"))
+        put("spread", lambda: np.linalg.qr(_centred(double("constraint_message.2.weight"))).R)
+        put("value1", reads_both)
+        put("value1.bias", partial(plain, "value_update.0.bias"))
+        put("total", lambda: value1() @ message()[d:])
+        put("label1", lambda: value1() @ shift()[d:])
+        put("exception", lambda: value1() @ (shift()[:d] - shift()[d:]))
+        put("constraint_weight", lambda: (double("constraint_message.0.weight") @ by_weight()).T.reshape(-1))
     else:
-        out["constraint1.bias"] = w["constraint_message.0.bias"]
-        out["constraint2"], out["value1"] = second, value1
-        out["constraint_weight"] = by_weight.T.reshape(-1)
+        layer("constraint1", "constraint_message.0")
+        centred_layer("constraint2", "constraint_message.2")
+        layer("value1", "value_update.0")
+        put("constraint_weight", lambda: by_weight().T.reshape(-1))
 
     # nn.GRUCell stacks its gates as reset, update, new; the first two read [input, hidden] at once.
-    inputs, hidden = w["cell.weight_ih"], w["cell.weight_hh"]
-    out["gates"] = np.concatenate([inputs[: 2 * d], hidden[: 2 * d]], axis=1)
-    out["gates.bias"] = w["cell.bias_ih"][: 2 * d] + w["cell.bias_hh"][: 2 * d]
-    out["new_input"], out["new_input.bias"] = inputs[2 * d :], w["cell.bias_ih"][2 * d :]
-    out["new_hidden"], out["new_hidden.bias"] = hidden[2 * d :], w["cell.bias_hh"][2 * d :]
+    both, new = slice(2 * d), slice(2 * d, None)
+    put("gates", lambda: np.concatenate([plain("cell.weight_ih")[both], plain("cell.weight_hh")[both]], axis=1))
+    put("gates.bias", lambda: plain("cell.bias_ih")[both] + plain("cell.bias_hh")[both])
+    for name, side in (("new_input", "ih"), ("new_hidden", "hh")):
+        put(name, partial(lambda side: plain(f"cell.weight_{side}")[new], side))
+        put(f"{name}.bias", partial(lambda side: plain(f"cell.bias_{side}")[new], side))
 
     # O begins with a LayerNorm, whose scale and shift the next layer absorbs.
-    out["output1"] = w["output.1.weight"] * w["output.0.weight"]
-    out["output1.bias"] = w["output.1.bias"] + w["output.1.weight"] @ w["output.0.bias"]
-    out["output2"], out["output2_bias"] = w["output.3.weight"][0], w["output.3.bias"]
-    return {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in out.items()}
+    put("output1", lambda: double("output.1.weight") * double("output.0.weight"))
+    put("output1.bias", lambda: double("output.1.bias") + double("output.1.weight") @ double("output.0.bias"))
+    put("output2", lambda: plain("output.3.weight")[0])
+    put("output2_bias", partial(plain, "output.3.bias"))
+    return weights

@@ -20,7 +20,7 @@ from anycsp.search.driver import Callback, Limits, Progress, drive
 from anycsp.search.engine import Engine
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
-from anycsp.search.neural import neural_engine
+from anycsp.search.neural import neural_engine, profiled
 from anycsp.search.optimize import optimize
 from anycsp.search.result import Result, TracePoint, objective_of
 from anycsp.temperature import Temperature, as_temperature
@@ -48,6 +48,7 @@ def solve(
     device: str = "cpu",
     temperature: Temperature | None = None,
     stop: threading.Event | None = None,
+    profile: bool = False,
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
@@ -57,7 +58,8 @@ def solve(
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
-    from every assignment that violates nothing, asking for a better one, until its limits.
+    from every assignment that violates nothing, asking for a better one, until its limits. `profile` adds where the
+    time of a neural search went to the result.
     """
     if search not in SEARCHES:
         raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
@@ -71,6 +73,8 @@ def solve(
     if time_limit is None and steps is None:
         time_limit = DEFAULT_SECONDS
     if problem.objective is not None and problem.objective.expression is not None:
+        if profile:
+            raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
         return optimize(
             problem,
             solve,
@@ -108,6 +112,7 @@ def solve(
         engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
     engine.start(start if hint is None else _hinted(problem, hint, start))
+    measured = profiled(engine) if profile else None
     outcome = drive(engine, Limits(time_limit, steps, stop or threading.Event()), callback)
 
     positions = engine.best_positions()[outcome.best.run]
@@ -141,6 +146,7 @@ def solve(
         positions=positions,
         trace=outcome.trace,
         best_per_run=[float(score) for score in engine.best_score()[:, 0]],
+        profile=measured.profile() if measured is not None else None,
     )
 
 

@@ -30,17 +30,17 @@ class CoolingSearch:
     def __init__(
         self, engine: NeuralEngine, runs: int, hot: float, cold: float, steps: int | None, seconds: float | None
     ) -> None:
-        self._engine, self._runs = engine, runs
+        self.engine, self._runs = engine, runs
         self._hot, self._cold = hot, cold
         self._last_step = math.inf if steps is None else steps
         self._seconds = math.inf if seconds is None else seconds
 
     @property
     def steps(self) -> int:
-        return self._engine.steps
+        return self.engine.steps
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        self._engine.start(positions)
+        self.engine.start(positions)
         self._deadline = time.perf_counter() + self._seconds
         self._length = FIRST_CYCLE / GROWTH  # the first cycle grows too
         self._begin_cycle(seconds_a_step=0.0)
@@ -54,10 +54,10 @@ class CoolingSearch:
                 self._begin_cycle((time.perf_counter() - self._began) / max(taken, 1))
                 share = 0.0
             temperature = self._hot * (self._cold / self._hot) ** share
-            self._engine.set_temperature(np.full(self._runs, temperature))
+            self.engine.set_temperature(np.full(self._runs, temperature))
             left_of_cycle = math.inf if self._end < math.inf else self._began_at + self._length - self.steps
             hold = int(min(HOLD, first + max_steps - self.steps, left_of_cycle))
-            taken = self._engine.advance(hold, until - time.perf_counter())
+            taken = self.engine.advance(hold, until - time.perf_counter())
             if taken < hold or self.steps - first >= max_steps or time.perf_counter() >= until:
                 return self.steps - first
 
@@ -80,19 +80,19 @@ class CoolingSearch:
 
     @property
     def positions(self) -> Any:
-        return self._engine.positions
+        return self.engine.positions
 
     def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
-        self._engine.place(positions, found_by)
+        self.engine.place(positions, found_by)
 
     def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
         raise NotImplementedError("a cooling search sets its own temperature")
 
     def improvements(self) -> list[Improvement]:
-        return self._engine.improvements()
+        return self.engine.improvements()
 
     def best_score(self) -> npt.NDArray[np.float64]:
-        return self._engine.best_score()
+        return self.engine.best_score()
 
     def best_positions(self) -> npt.NDArray[np.int32]:
-        return self._engine.best_positions()
+        return self.engine.best_positions()

@@ -9,6 +9,8 @@ Two sides take turns:
   when jumps have brought no new best for a while, and halve when one has.
 
 The jumping side gets time in proportion to what it gained per second lately, and never less than a share of it.
+Annealing is the exception where a time limit is known: its schedule spoils when interrupted, so it ends a little before
+the limit, and the network jumps from where it got to.
 """
 
 from __future__ import annotations
@@ -24,12 +26,13 @@ from anycsp.graph import ConstraintValueGraph
 from anycsp.search.engine import Improvement
 from anycsp.search.local import FOREVER, LocalSearch
 from anycsp.search.neural import neural_engine
+from anycsp.search.strategy import choose_strategy
 from anycsp.temperature import Temperature
 
 if TYPE_CHECKING:
     from anycsp.models import Model
 
-LEAST_SHARE = 0.1
+LEAST_SHARE = 0.05
 """Of the time, what either side gets however little it finds."""
 WARM_UP = 0.1
 """Seconds the free side has to itself: what is solved by then needs no network."""
@@ -86,11 +89,15 @@ class HybridSearch:
     ) -> None:
         self.graph = graph
         self._network = neural_engine(graph, model, runs, seed, temperature, threads, steps=steps, seconds=seconds)
-        self._free = LocalSearch(graph, "auto", threads, seed, threads, seconds=seconds)
+        strategy = choose_strategy(graph)
+        self._scheduled = strategy == "annealing" and seconds is not None
+        free_seconds = None if seconds is None else seconds * (1 - LEAST_SHARE)
+        self._free = LocalSearch(graph, strategy, threads, seed, threads, seconds=free_seconds)
         self._polish: LocalSearch | None = None
         self._seed, self._threads = seed, threads
         self._runs = range(runs)
         self._timed = seconds is not None or steps is None
+        self._seconds = math.inf if seconds is None else seconds
         self._shortest = SHORTEST_BURST * max(graph.num_values, 64)
 
     @property
@@ -110,6 +117,9 @@ class HybridSearch:
         self._burst, self._idle = self._shortest, 0
         self._burst_left = 0
         """Moves still to make of the burst under way."""
+        self._step_seconds = 0.0
+        """Of the last policy step."""
+        self._deadline = self._began + self._seconds
         self._collect()
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
@@ -134,6 +144,10 @@ class HybridSearch:
     def _jump_is_due(self) -> bool:
         if self._roaming.spent < WARM_UP or (self._free.strategy == "annealing" and not any(self._free.temperatures)):
             return False  # annealing bursts need the free side's temperatures
+        if time.perf_counter() + max(2 * self._step_seconds, WARM_UP) > self._deadline:
+            return False  # a policy step cannot be cut short
+        if self._scheduled:
+            return time.perf_counter() >= self._began + self._seconds * (1 - LEAST_SHARE)
         total = self._jumps.rate + self._roaming.rate
         share = min(max(self._jumps.rate / max(total, 1e-300), LEAST_SHARE), 1 - LEAST_SHARE)
         return self._jumps.spent <= share * (self._jumps.spent + self._roaming.spent)
@@ -160,11 +174,14 @@ class HybridSearch:
             self._network.place(polish.best_positions(), "polish")
 
     def _follow(self) -> None:
-        """The run that is furthest behind continues from the free side's best, where that is better."""
+        """The run that is furthest behind continues from the free side's best, where that is better; all that are
+        behind, where the free side has ended."""
         leader = int(self._free.best_score()[:, 0].argmin())
         seen = self._network.best_score()[:, 0]
-        behind = int(seen.argmax())
-        if self._free.best_score()[leader, 0] < seen[behind]:
+        behind = seen > self._free.best_score()[leader, 0]
+        if behind.any():
+            if not self._scheduled:
+                behind = np.arange(len(seen)) == seen.argmax()
             positions = self._current()
             positions[behind] = self._free.best_positions()[leader]
             self._network.place(positions, "polish")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anycsp import native
+from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
 from anycsp.search.cooling import CoolingSearch
-from anycsp.search.engine import NeuralEngine
+from anycsp.search.engine import Engine, NeuralEngine
 from anycsp.search.twin import TwinSearch
 from anycsp.temperature import Temperature, as_range
 
 if TYPE_CHECKING:
     from anycsp.models import Model
+    from anycsp.native.search import NativeSearch
 
 
 def neural_engine(
@@ -35,5 +37,16 @@ def neural_engine(
 
         engine = NativeSearch(graph, model.policy, runs, seed, hot, threads)
     else:
+        native.warn_if_missing()
         engine = TwinSearch(graph, model.policy, runs, seed, hot)
     return engine if hot == cold else CoolingSearch(engine, runs, hot, cold, steps, seconds)
+
+
+def profiled(engine: Engine) -> NativeSearch:
+    """The native search inside an engine, with its clock running; errors where there is none to profile."""
+    network: Any = engine.engine if isinstance(engine, CoolingSearch) else engine
+    if not hasattr(network, "enable_profile"):
+        raise AnyCSPError("a profile needs --search neural, the processor and the native module")
+    search: NativeSearch = network
+    search.enable_profile()
+    return search

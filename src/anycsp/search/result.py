@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.problem import Problem, Value
+from anycsp.profile import Profile
 
 
 class TracePoint(NamedTuple):
@@ -46,6 +47,7 @@ class Result:
     trace: list[TracePoint] = field(repr=False)
     best_per_run: list[float] = field(repr=False)
     """The best score of every run: violated weight where no hard constraint is violated."""
+    profile: Profile | None = field(default=None, repr=False)
 
     @property
     def steps_per_second(self) -> float:
