@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.search.engine import Improvement, NeuralEngine
+from anycsp.search.engine import Improvement, TemperedEngine
 
 FIRST_CYCLE = 200
 """Steps."""
@@ -28,7 +28,7 @@ class CoolingSearch:
     """A network's engine whose temperature falls from hot to cold, again and again; see `Engine` for the face."""
 
     def __init__(
-        self, engine: NeuralEngine, runs: int, hot: float, cold: float, steps: int | None, seconds: float | None
+        self, engine: TemperedEngine, runs: int, hot: float, cold: float, steps: int | None, seconds: float | None
     ) -> None:
         self.engine, self._runs = engine, runs
         self._hot, self._cold = hot, cold
@@ -84,9 +84,6 @@ class CoolingSearch:
 
     def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
         self.engine.place(positions, found_by)
-
-    def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
-        raise NotImplementedError("a cooling search sets its own temperature")
 
     def improvements(self) -> list[Improvement]:
         return self.engine.improvements()

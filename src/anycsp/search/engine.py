@@ -61,5 +61,9 @@ class NeuralEngine(Engine, Protocol):
     def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
         """Continue from other assignments, recurrent states as they are."""
 
+
+class TemperedEngine(NeuralEngine, Protocol):
+    """One whose temperature can change while it searches."""
+
     def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
         """[runs]: of the softmax from the next step on."""

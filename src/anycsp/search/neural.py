@@ -8,7 +8,7 @@ from anycsp import native
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
 from anycsp.search.cooling import CoolingSearch
-from anycsp.search.engine import Engine, NeuralEngine
+from anycsp.search.engine import Engine, NeuralEngine, TemperedEngine
 from anycsp.search.twin import TwinSearch
 from anycsp.temperature import Temperature, as_range
 
@@ -31,7 +31,7 @@ def neural_engine(
     """The native engine on the processor, where it was built; the PyTorch twin elsewhere. `steps` and `seconds` say
     when the search will end, where that is known: cooling is planned to end with it."""
     hot, cold = as_range(temperature)
-    engine: NeuralEngine
+    engine: TemperedEngine
     if native.available() and graph.device.type == "cpu":
         from anycsp.native.search import NativeSearch
 
