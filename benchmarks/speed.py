@@ -173,8 +173,12 @@ class Worker:
         self.process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self.mb = float(self._answer()["mb"])
+        self.mb = 0.0
         self.rates: list[float] = []
+
+    def ready(self) -> None:
+        """Wait until the engine has taken its first steps; starting costs more than measuring, so all start at once."""
+        self.mb = float(self._answer()["mb"])
 
     def _answer(self) -> dict[str, float]:
         assert self.process.stdout is not None
@@ -207,6 +211,8 @@ class Worker:
 
 def measure(workload: str, hidden: int, threads: int, rounds: int, seconds: float) -> dict[str, Any]:
     workers = {kind: Worker(kind, workload, hidden, threads) for kind in ENGINES}
+    for worker in workers.values():
+        worker.ready()
     for _ in range(rounds):
         for worker in workers.values():
             worker.slice(seconds)
