@@ -12,8 +12,6 @@ on disk to the first step, and the training step (training_step.py).
 from __future__ import annotations
 
 import argparse
-import ctypes
-import gc
 import json
 import os
 import statistics
@@ -27,6 +25,8 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
+
+from measured_process import MeasuredProcess, resident, settle_memory  # noqa: E402
 
 ENGINES = ("native", "twin", "plain")
 
@@ -91,19 +91,6 @@ def problems_of(name: str, scale: float = 1.0) -> list[Any]:
 # ── the measured process ─────────────────────────────────────────────────────────────────────────
 
 
-def resident(field: str) -> float:
-    """MB of VmRSS or VmHWM."""
-    with open("/proc/self/status") as lines:
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
-
-
-def settle_memory() -> None:
-    """Give freed memory back and forget the peak so far."""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 def engine_of(kind: str, problems: Sequence[Any], policy: Any, runs: int) -> Callable[[int], None]:
     """A started search; calling it takes so many steps."""
     if kind == "plain":
@@ -163,47 +150,20 @@ def serve(kind: str, workload: str, hidden: int) -> None:
         print(json.dumps({"steps": steps, "wall": wall, "cpu": cpu}), flush=True)
 
 
-class Worker:
-    """A process measuring one engine on one workload."""
+class Worker(MeasuredProcess):
+    """One engine on one workload; measures steps per second."""
 
     def __init__(self, kind: str, workload: str, hidden: int, threads: int) -> None:
-        command = [sys.executable, "-W", "ignore", __file__, "--serve", kind, workload, str(hidden)]
-        environment = os.environ | {"OMP_NUM_THREADS": str(threads), "SPEED_THREADS": str(threads)}
+        environment = {"OMP_NUM_THREADS": str(threads), "SPEED_THREADS": str(threads)}
+        super().__init__(__file__, [kind, workload, str(hidden)], environment)
         self.threads = threads
-        self.process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.mb = 0.0
-        self.rates: list[float] = []
-
-    def ready(self) -> None:
-        """Wait until the engine has taken its first steps; starting costs more than measuring, so all start at once."""
-        self.mb = float(self._answer()["mb"])
-
-    def _answer(self) -> dict[str, float]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError("the measured process died")
-        answer: dict[str, float] = json.loads(line)
-        return answer
 
     def slice(self, seconds: float) -> None:
         """Measure once more; an engine whose one step takes ten times as long has been measured well enough."""
-        if self.rates and self.rates[-1] * seconds < 0.1:
+        if self.measured and self.measured[-1] * seconds < 0.1:
             return
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{seconds}\n")
-        self.process.stdin.flush()
-        answer = self._answer()
-        self.rates.append(answer["steps"] / answer["cpu" if self.threads == 1 else "wall"])
-
-    def close(self) -> float:
-        """The median rate of the slices."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-        return statistics.median(self.rates)
+        answer = self.ask(str(seconds))
+        self.measured.append(answer["steps"] / answer["cpu" if self.threads == 1 else "wall"])
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────

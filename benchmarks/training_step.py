@@ -11,12 +11,8 @@ loaded. Building a batch of freshly drawn instances is timed apart, as a share o
 from __future__ import annotations
 
 import argparse
-import ctypes
-import gc
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +22,8 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
+
+from measured_process import MeasuredProcess, resident, settle_memory  # noqa: E402
 
 ENGINES = ("native", "twin", "plain")
 STEPS, HIDDEN, DISCOUNT, EPSILON = 40, 32, 0.75, 1e-5
@@ -175,12 +173,6 @@ def batch_seconds(workload: Workload, repetitions: int = 5) -> float:
 # ── the measured process ─────────────────────────────────────────────────────────────────────────
 
 
-def resident(field: str) -> float:
-    """MB of VmRSS or VmHWM."""
-    with open("/proc/self/status") as lines:
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
-
-
 def serve(kind: str, name: str) -> None:
     """Answers on stdout: the memory of a step, then the processor seconds of one step for every line of stdin."""
     import torch
@@ -195,8 +187,7 @@ def serve(kind: str, name: str) -> None:
     problems = problems_of(workload)
     policy = PolicyNetwork(PolicyConfig(hidden=HIDDEN, aggregation=workload.aggregation))
     torch.randn(64, 64, requires_grad=True).softmax(dim=1).sum().backward()  # torch's own first-use allocations
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
+    settle_memory()
     before = resident("VmRSS")
     if kind == "plain":
         step = plain_step(problems, policy)
@@ -213,37 +204,14 @@ def serve(kind: str, name: str) -> None:
         print(json.dumps({"seconds": time.process_time() - began}), flush=True)
 
 
-class Worker:
-    """A process measuring one engine on one workload."""
+class Worker(MeasuredProcess):
+    """One engine on one workload; measures seconds of a step."""
 
     def __init__(self, kind: str, workload: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", __file__, "--serve", kind, workload],
-            env=os.environ | {"OMP_NUM_THREADS": "1"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self.mb = float(self._answer()["mb"])
-        self.seconds: list[float] = []
-
-    def _answer(self) -> dict[str, float]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError("the measured process died")
-        answer: dict[str, float] = json.loads(line)
-        return answer
+        super().__init__(__file__, [kind, workload], {"OMP_NUM_THREADS": "1"})
 
     def step(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        self.seconds.append(self._answer()["seconds"])
-
-    def close(self) -> float:
-        """The median of the steps."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-        return statistics.median(self.seconds)
+        self.measured.append(self.ask("")["seconds"])
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────
@@ -252,6 +220,8 @@ class Worker:
 def measure(name: str, rounds: int = 7) -> dict[str, Any]:
     """One row: seconds of a step and megabytes by engine, the ratio, and the share of building a batch."""
     workers = {kind: Worker(kind, name) for kind in ENGINES}
+    for worker in workers.values():
+        worker.ready()
     for _ in range(rounds):
         for worker in workers.values():
             worker.step()
