@@ -141,7 +141,7 @@ def trainer_step(problems: Sequence[Any], policy: Any, ops: Any) -> Callable[[],
             torch.zeros(1, graph.instances, dtype=torch.float64),
         )
 
-        def sample(logits: torch.Tensor, step: int) -> torch.Tensor:
+        def sample(logits: torch.Tensor, positions: torch.Tensor, step: int) -> torch.Tensor:
             positions: torch.Tensor = ops.draw(graph, logits, config.seed, range(1), updates * STEPS + step)
             return positions
 

@@ -21,6 +21,7 @@ from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.problem import Problem
 from anycsp.sampling import initial_positions
 from anycsp.training.config import TrainingConfig
+from anycsp.training.local_moves import choice_of_move
 from anycsp.training.polish import polisher
 from anycsp.training.reinforce import (
     RunningScale,
@@ -49,10 +50,14 @@ def tiny_problem(domains: Sequence[int]) -> Problem:
     return problem
 
 
+def small_policy(sampling: str) -> PolicyNetwork:
+    torch.manual_seed(0)
+    return PolicyNetwork(PolicyConfig(hidden=4, features="gain", inertia=True, sampling=sampling)).double()
+
+
 @pytest.fixture(scope="module")
 def policy() -> PolicyNetwork:
-    torch.manual_seed(0)
-    return PolicyNetwork(PolicyConfig(hidden=4, features="gain", inertia=True)).double()
+    return small_policy("global")
 
 
 def start_state(policy: PolicyNetwork, batch: Batch, runs: int, carried: bool) -> SearchState:
@@ -73,9 +78,18 @@ def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
 Trajectory = tuple[tuple[int, ...], ...]
 
 
-def trajectories(domains: Sequence[int]) -> list[Trajectory]:
+def trajectories(domains: Sequence[int], sampling: str = "global") -> list[Trajectory]:
+    """All there are; under local sampling those that move one variable a step, from the start at zeros."""
     assignments = list(itertools.product(*map(range, domains)))
-    return list(itertools.product(assignments, repeat=STEPS))
+    every = itertools.product(assignments, repeat=STEPS)
+    if sampling == "global":
+        return list(every)
+    zeros = (0,) * len(domains)
+    return [t for t in every if all(_moved(a, b) == 1 for a, b in itertools.pairwise((zeros, *t)))]
+
+
+def _moved(before: Sequence[int], after: Sequence[int]) -> int:
+    return sum(a != b for a, b in zip(before, after, strict=True))
 
 
 def forced(
@@ -89,7 +103,7 @@ def forced(
         batch,
         start,
         STEPS,
-        lambda logits, step: table[:, step],
+        lambda logits, before, step: table[:, step],
         config.epsilon,
         entropy=config.entropy_weight > 0,
         move_reward=move_reward(config),
@@ -114,7 +128,7 @@ def expected_gradient(
     """Σ over all (tuples of) trajectories of probability · gradient of the loss."""
     batch = Batch(compile_graph(tiny_problem(domains)))
     total: Tensor | float = 0.0
-    for chosen in itertools.product(trajectories(domains), repeat=replicas):
+    for chosen in itertools.product(trajectories(domains, policy.config.sampling), repeat=replicas):
         window, end = forced(policy, config, batch, chosen, carried)
         likelihood = float(probability(window).detach().prod())
         loss = reinforce(config, batch, window, end.initial, torch.tensor([0]), RunningScale())
@@ -127,7 +141,7 @@ def exact_gradient(policy: PolicyNetwork, config: TrainingConfig, domains: Seque
     """−∇ E[Σ_t r^(t)] by enumeration, rewards counted here in plain Python."""
     problem = tiny_problem(domains)
     batch = Batch(compile_graph(problem))
-    every = trajectories(domains)
+    every = trajectories(domains, policy.config.sampling)
     window, end = forced(policy, config, batch, every, carried)
     rewards = []
     for run, trajectory in enumerate(every):
@@ -145,9 +159,11 @@ def exact_gradient(policy: PolicyNetwork, config: TrainingConfig, domains: Seque
 @pytest.mark.parametrize("carried", [False, True], ids=["fresh", "carried"])
 @pytest.mark.parametrize("reward", ["improve", "quality"])
 @pytest.mark.parametrize("local_expectation", [False, True], ids=["sampled", "local-expectation"])
+@pytest.mark.parametrize("sampling", ["global", "local"])
 def test_expected_gradient_is_that_of_the_expected_reward(
-    policy: PolicyNetwork, reward: str, local_expectation: bool, carried: bool
+    sampling: str, reward: str, local_expectation: bool, carried: bool
 ) -> None:
+    policy = small_policy(sampling)
     config = replace(EXACT, reward=reward, local_expectation=local_expectation)
     domains = (2, 3)
     exact = exact_gradient(policy, config, domains, carried)
@@ -225,6 +241,32 @@ def test_normalisation_only_rescales_the_gradient(policy: PolicyNetwork, normali
     torch.testing.assert_close(grads[1], grads[0] * ratio, rtol=1e-6, atol=1e-9)
     rms = loss.returns.square().mean().sqrt()
     assert float(ratio) == pytest.approx(1 / float(rms), rel=1e-6)
+
+
+def test_the_moves_of_an_instance_are_one_distribution() -> None:
+    """Probabilities over all moves sum to one and match the sampler's weights; an instance that cannot move stays."""
+    movable, stuck = tiny_problem((2, 3, 2)), tiny_problem((1, 1))
+    graph = compile_graph([movable, stuck, movable])
+    torch.manual_seed(3)
+    logits = torch.randn(1, graph.num_values, dtype=torch.float64)
+    before = torch.tensor([[1, 2, 0, 0, 0, 0, 1, 1]])
+    reward = torch.randn_like(logits)
+    moves = [(x, v) for x, d in enumerate((2, 3, 2)) for v in range(d) if v != before[0, x]]
+    probabilities, expected, entropy = [], 0.0, 0.0
+    for x, v in moves:
+        after = before.clone()
+        after[0, x] = v
+        choice = choice_of_move(graph, logits, before, after, 0.0, True, reward)
+        p = float(choice.log_probability[0, 0].exp())
+        probabilities.append(p)
+        expected += p * float(reward[0, graph.value_start[x] + v])
+        entropy -= p * float(np.log(p))
+        assert choice.log_probability[0, 1:].tolist() == [0.0, 0.0]
+    weights = np.exp([float(logits[0, graph.value_start[x] + v]) for x, v in moves])
+    np.testing.assert_allclose(probabilities, weights / weights.sum())
+    assert choice.expected_reward is not None and choice.entropy is not None
+    assert choice.expected_reward[0, 0] == pytest.approx(expected)
+    assert choice.entropy[0].tolist()[:2] == pytest.approx([entropy, 0.0])
 
 
 @pytest.mark.parametrize("floor", [1e-3, 100.0], ids=["above the floor", "below the floor"])

@@ -8,16 +8,17 @@ import threading
 from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from anycsp import native, operations
 from anycsp.errors import AnyCSPError, ModelError
-from anycsp.models import load_model
+from anycsp.models import Model, load_model, save_model
 from anycsp.operations import Operations
-from anycsp.policy import PolicyConfig
+from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.training import checkpoint
-from anycsp.training.config import TrainingConfig
+from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.trainer import Trainer
 
 SMALL = TrainingConfig(
@@ -138,12 +139,13 @@ def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
         SMALL,
         replace(SMALL, depth=5, lifetime="fixed", baseline="none", normalise="none"),
         replace(SMALL, fork=True, training_temperature=(2.0, 0.5)),
+        replace(SMALL, policy=replace(SMALL.policy, sampling="local")),
         pytest.param(
             replace(SMALL, polish=20, local_expectation=False),
             marks=pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}"),
         ),
     ],
-    ids=["carried", "paper-like", "forked", "polished"],
+    ids=["carried", "paper-like", "forked", "local", "polished"],
 )
 def test_resume_equals_uninterrupted(tmp_path: Path, config: TrainingConfig) -> None:
     whole = Trainer(config, tmp_path / "whole")
@@ -161,6 +163,30 @@ def test_resume_equals_uninterrupted(tmp_path: Path, config: TrainingConfig) -> 
     assert expected.keys() == got.keys()
     for name in expected:
         assert torch.equal(expected[name], got[name]), name
+
+
+def test_training_goes_on_from_a_models_weights(tmp_path: Path) -> None:
+    parent = tmp_path / "parent.safetensors"
+    torch.manual_seed(99)
+    save_model(Model("parent", PolicyNetwork(SMALL.policy)), parent)
+    config = replace(SMALL, start_from=str(parent))
+    trainer = Trainer(config, tmp_path / "run")
+    for name, weight in load_model(parent).policy.state_dict().items():
+        assert torch.equal(trainer.policy.state_dict()[name], weight), name
+        assert torch.equal(trainer.averaged.state_dict()[name], weight), name
+    with pytest.raises(ConfigError, match="policy differs"):
+        Trainer(replace(config, policy=replace(SMALL.policy, hidden=16)), tmp_path)
+    trainer.folder.mkdir()
+    trainer.save()
+    parent.unlink()  # a run once begun does not need it
+    assert Trainer.resume(tmp_path / "run").config == config
+
+
+def test_validation_parameters_go_over_those_of_training() -> None:
+    config = replace(SMALL, distribution="sat", validation="", parameters={"n": 20, "density": [[4.0, 4.1]]})
+    config = replace(config, validation_parameters={"validation_n": 30, "density": [[3.0, 3.0]]})
+    assert config.training_distribution().draw(np.random.default_rng(0)).num_constraints in (80, 81, 82)
+    assert config.validation_distribution().draw(np.random.default_rng(0)).num_constraints == 90
 
 
 def test_a_stopped_run_leaves_a_checkpoint(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ import click
 @click.command()
 @click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the run.")
+@click.option("--from", "start_from", metavar="MODEL", help="Begin with a model's weights: a shipped name or a path.")
 @click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint.")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Length of training, schedule included.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the configuration.")
@@ -20,6 +22,7 @@ import click
 def train(
     config: Path | None,
     out: Path,
+    start_from: str | None,
     resume: bool,
     minutes: float | None,
     overrides: tuple[str, ...],
@@ -33,6 +36,7 @@ def train(
     """
     import torch
 
+    from anycsp.models import load_model
     from anycsp.training.config import ConfigError, TrainingConfig
     from anycsp.training.trainer import Trainer
 
@@ -44,7 +48,10 @@ def train(
     elif config is None:
         raise ConfigError("a new run needs a configuration file, e.g. configs/sat.toml")
     else:
-        trainer = Trainer(TrainingConfig.read(config, overrides), out)
+        settings = TrainingConfig.read(config, overrides)
+        if start_from is not None:
+            settings = replace(settings, start_from=start_from, policy=load_model(start_from).policy.config)
+        trainer = Trainer(settings, out)
     if profile:
         trainer.enable_profile()
     counters = trainer.run(quiet=quiet)

@@ -44,6 +44,8 @@ class TrainingConfig:
     # ── the policy ───────────────────────────────────────────────────────────────────────────────
     policy: PolicyConfig = field(default_factory=lambda: PolicyConfig(hidden=128))
     """Shapes and mathematics of the network."""
+    start_from: str = ""
+    """A shipped model or the path of one whose weights training begins with; empty for random ones."""
 
     # ── one update ───────────────────────────────────────────────────────────────────────────────
     instances: int = 25
@@ -77,7 +79,7 @@ class TrainingConfig:
     local_expectation: bool = False
     """Take the immediate reward's gradient in expectation over each variable's own draw, not from the sample."""
     entropy_floor: float = 0.0
-    """Entropy in nats per variable below which a bonus pulls it back up."""
+    """Entropy in nats per draw (of a variable's value; of a move, under local sampling) below which a bonus pulls it back up."""
     entropy_weight: float = 0.0
     """Weight of that bonus."""
 
@@ -145,7 +147,7 @@ class TrainingConfig:
     def validation_distribution(self) -> Distribution:
         if self.validation:
             return distributions.get(self.validation, **self.validation_parameters)
-        return distributions.get(self.distribution, **self.parameters, **self.validation_parameters).validation()
+        return distributions.get(self.distribution, **{**self.parameters, **self.validation_parameters}).validation()
 
     # ── TOML ─────────────────────────────────────────────────────────────────────────────────────
 

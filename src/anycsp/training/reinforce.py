@@ -105,12 +105,13 @@ def move_reward(config: TrainingConfig) -> MoveReward | None:
     return lambda cost, best, initial: quality(cost, initial)
 
 
-def entropy_bonus(entropy: Tensor, batch: Batch, floor: float) -> Tensor:
-    """Mean over trajectories of Σ_t Σ_X min(H, floor), H the mean entropy of the instance's variables:
+def entropy_bonus(entropy: Tensor, draw_instance: Tensor, instances: int, floor: float) -> Tensor:
+    """Mean over trajectories of Σ_t Σ_X min(H, floor), H the mean entropy of the instance's draws:
     its gradient is that of the entropy below the floor and nothing above it."""
-    total = entropy.new_zeros(*entropy.shape[:2], batch.graph.instances)
-    total = total.index_add(2, batch.variable_instance, entropy)
-    return torch.minimum(total, floor * batch.variables).sum(dim=0).mean()
+    draws = torch.bincount(draw_instance, minlength=instances)
+    total = entropy.new_zeros(*entropy.shape[:2], instances)
+    total = total.index_add(2, draw_instance, entropy)
+    return torch.minimum(total, floor * draws).sum(dim=0).mean()
 
 
 class Loss(NamedTuple):
@@ -118,7 +119,7 @@ class Loss(NamedTuple):
     returns: Tensor
     """Before baseline and scale, in quality."""
     entropy: float
-    """Mean in nats per variable; nan where it was not computed."""
+    """Mean in nats per draw; nan where it was not computed."""
 
 
 def reinforce(
@@ -147,17 +148,17 @@ def reinforce(
 
     log_probability = torch.stack(window.log_probability)
     trajectories = advantage.shape[1] * advantage.shape[2]
-    of_variable = batch.variable_instance
-    weight = (advantage * factor).to(log_probability.dtype).index_select(2, of_variable)
+    of_draw = window.draw_instance
+    weight = (advantage * factor).to(log_probability.dtype).index_select(2, of_draw)
     value = -(weight * log_probability).sum() / trajectories
     if window.expected_reward:
-        weight = (factor / total).to(log_probability.dtype).index_select(0, of_variable)
+        weight = (factor / total).to(log_probability.dtype).index_select(0, of_draw)
         value = value - (weight * torch.stack(window.expected_reward)).sum() / trajectories
     mean_entropy = float("nan")
     if window.entropy:
         entropy = torch.stack(window.entropy)
         mean_entropy = float(entropy.detach().mean())
-        value = value - config.entropy_weight * entropy_bonus(entropy, batch, config.entropy_floor)
+        value = value - config.entropy_weight * entropy_bonus(entropy, of_draw, len(total), config.entropy_floor)
     return Loss(value, returns, mean_entropy)
 
 

@@ -12,10 +12,11 @@ from torch import Tensor
 from anycsp.graph import ConstraintValueGraph
 from anycsp.operations import TWIN, Operations
 from anycsp.policy import PolicyNetwork
+from anycsp.training.local_moves import choice_of_move
 from anycsp.training.polish import Polish
 
-Sampler = Callable[[Tensor, int], Tensor]
-"""(logits [runs, values], step of the window) → positions [runs, variables]."""
+Sampler = Callable[[Tensor, Tensor, int], Tensor]
+"""(logits [runs, values], positions so far, step of the window) → positions [runs, variables]."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,6 @@ class Batch:
     @cached_property
     def constraint_instance(self) -> Tensor:
         return torch.from_numpy(self.graph.constraint_instance)
-
-    @cached_property
-    def variables(self) -> Tensor:
-        """[instances]: how many variables each has."""
-        return torch.bincount(self.variable_instance, minlength=self.graph.instances)
 
     def cost(self, positions: Tensor, labels: Tensor) -> Tensor:
         """[runs, instances]: violated weight, exact for integer weights."""
@@ -74,12 +70,15 @@ class SearchState:
 
 @dataclass
 class Window:
-    """Lists over the steps of a window; tensors are [runs, variables] with gradient, [runs, instances] without."""
+    """Lists over the steps of a window; tensors are [runs, draws] with gradient, [runs, instances] without. A draw is
+    that of a variable's value, or under local sampling that of an instance's move."""
 
+    draw_instance: Tensor
+    """[draws]: whose each one is."""
     log_probability: list[Tensor]
     """log(φ(α(X)) + ε)"""
     entropy: list[Tensor]
-    """Of each variable's distribution; empty unless asked for."""
+    """Of each draw's distribution; empty unless asked for."""
     expected_reward: list[Tensor]
     """Σ_v φ(v) · reward if X alone had drawn v; empty unless asked for."""
     cost: list[Tensor]
@@ -117,20 +116,28 @@ def rollout(
     cost = batch.cost(positions, labels)
     initial = torch.where(start.fresh, cost, start.initial)
     best = torch.where(start.fresh, cost, best)
-    window = Window([], [], [], [], [])
+    local = policy.config.sampling == "local"
+    window = Window(torch.arange(graph.instances) if local else batch.variable_instance, [], [], [], [], [])
     for step in range(steps):
         logits, state = policy(graph, state, positions, labels, ops)
         if heat is not None:
             logits = logits / heat
-        drawn = sample(logits.detach(), step)
+        before, moves = positions, None
+        if move_reward is not None and local:
+            moves = batch.cost_of_moves(before, labels, cost, ops)
+        drawn = sample(logits.detach(), before, step)
         positions = drawn if polish is None else polish(drawn)
         labels = ops.labels(graph, positions)
         cost = batch.cost(positions, labels)
-        reward = None
-        if move_reward is not None:
+        if move_reward is not None and not local:  # what each variable could have drawn, the others as they drew
             moves = batch.cost_of_moves(positions, labels, cost, ops)
+        reward = None
+        if move_reward is not None and moves is not None:
             reward = move_reward(moves, best.index_select(1, value_instance), initial.index_select(1, value_instance))
-        choice = ops.choice(graph, logits, drawn, epsilon, entropy, reward)
+        if local:
+            choice = choice_of_move(graph, logits, before, drawn, epsilon, entropy, reward)
+        else:
+            choice = ops.choice(graph, logits, drawn, epsilon, entropy, reward)
         window.log_probability.append(choice.log_probability)
         if choice.entropy is not None:
             window.entropy.append(choice.entropy)

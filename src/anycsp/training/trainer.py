@@ -19,9 +19,10 @@ import torch
 from torch import Tensor
 
 from anycsp import operations
-from anycsp.models import Model, save_model
+from anycsp.models import Model, load_model, save_model
 from anycsp.operations import Operations
 from anycsp.policy import PolicyNetwork
+from anycsp.sampling import sample_local
 from anycsp.temperature import Temperature, as_range
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
@@ -66,13 +67,15 @@ class Counters:
 class Trainer:
     """One run in one folder; `run` is the loop, `save` and `resume` make it survive interruption."""
 
-    def __init__(self, config: TrainingConfig, folder: Path, ops: Operations | None = None) -> None:
-        if config.policy.sampling != "global":
-            raise ConfigError("training draws every variable at once: policy.sampling must be 'global'")
+    def __init__(
+        self, config: TrainingConfig, folder: Path, ops: Operations | None = None, *, resumed: bool = False
+    ) -> None:
         self.config, self.folder = config, folder
         self.ops = ops or operations.fastest()
         torch.manual_seed(config.seed)
         self.policy = PolicyNetwork(config.policy)
+        if config.start_from and not resumed:
+            self.policy.load_state_dict(_first_weights(config))
         self.averaged = deepcopy(self.policy).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=(0.9, config.beta2))
         self.scale = RunningScale()
@@ -134,9 +137,11 @@ class Trainer:
             self.pool.refresh()
         batch, depth = self.pool.batch, self.pool.depth
 
-        def sample(logits: Tensor, step: int) -> Tensor:
-            step += counters.update * config.window
-            return self.ops.draw(batch.graph, logits, config.seed ^ _SAMPLING_STREAM, range(config.replicas), step)
+        def sample(logits: Tensor, positions: Tensor, step: int) -> Tensor:
+            draw = (config.seed ^ _SAMPLING_STREAM, range(config.replicas), step + counters.update * config.window)
+            if config.policy.sampling == "local":
+                return sample_local(batch.graph, logits, positions, 1.0, *draw)
+            return self.ops.draw(batch.graph, logits, *draw)
 
         with self._timed("forward"):
             window, end = rollout(
@@ -289,7 +294,7 @@ class Trainer:
         """The run of a folder at its last checkpoint, its configuration changed by `overrides` (a longer
         schedule, another learning rate; shapes must stay)."""
         tensors, facts = checkpoint.read(folder)
-        trainer = Trainer(TrainingConfig.from_table(facts["config"]).with_overrides(overrides), folder)
+        trainer = Trainer(TrainingConfig.from_table(facts["config"]).with_overrides(overrides), folder, resumed=True)
         trainer.counters = Counters(**facts["counters"])
         trainer.scale = RunningScale(square=trainer.counters.scale_square, weight=trainer.counters.scale_weight)
         trainer.policy.load_state_dict(_part(tensors, "policy."))
@@ -302,6 +307,13 @@ class Trainer:
             state = SearchState(**_part(tensors, "pool."))
             trainer.pool.restore([tuple(slot) for slot in facts["slots"]], facts["next_index"], state)
         return trainer
+
+
+def _first_weights(config: TrainingConfig) -> dict[str, Tensor]:
+    model = load_model(config.start_from)
+    if model.policy.config != config.policy:
+        raise ConfigError(f"training config: policy differs from that of start_from = {config.start_from!r}")
+    return model.policy.state_dict()
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
