@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from anycsp import Problem
-from anycsp.constraints.linear import OPERATORS
+from anycsp.constraints.comparison import OPERATORS
 
 
 def random_problem(seed: int, max_variables: int = 6, max_constraints: int = 8, weighted: bool = False) -> Problem:

@@ -15,7 +15,7 @@ from random_problems import random_positions, random_problem
 from anycsp import Problem, plain
 from anycsp.check import HOLDS, WrongAnswer, first_difference, recount
 from anycsp.constraints.base import FAMILIES
-from anycsp.constraints.linear import OPERATORS
+from anycsp.constraints.comparison import OPERATORS
 from anycsp.errors import ConversionError, ProblemError
 from anycsp.expressions import ARITY, OPERATIONS
 from anycsp.formats import FORMATS, read, read_text, to_text

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edges_of_slots, ragged_rows
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
 from anycsp.domains import Domain, Domains
 from anycsp.lazy import lazy
 
@@ -66,31 +66,20 @@ class AllDifferentBlock(Block):
             problem.add_all_different(scope, except_values=plain.get("except", ()), weight=w, hard=h)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
-        start, slots = ragged_rows(self.scope_start, rows)
-        scope = self.scope[slots]
-        edge_slot, edge_position = edges_of_slots(scope, domains)
-        constraint = np.repeat(np.arange(len(rows)), np.diff(start))
+        rows = self._nonempty()
         # One histogram bin for every (constraint, value) that occurs; an edge knows its bin.
-        edge_value = domains.values[domains.start[scope][edge_slot.numpy()] + edge_position.numpy()]
-        pairs = np.stack([constraint[edge_slot.numpy()], edge_value], axis=1)
+        edge_constraint = np.repeat(self.slot_constraint(), domains.sizes[self.scope])
+        pairs = np.stack([edge_constraint, edge_values(self.scope, domains)], axis=1)
         bins, edge_bin = np.unique(pairs, axis=0, return_inverse=True)
         excepted = np.array(
-            [value in self.except_values[rows[c]] for c, value in bins] if any(self.except_values) else [],
+            [value in self.except_values[row] for row, value in bins] if any(self.except_values) else [],
             dtype=np.bool_,
         )
         return [
             AllDifferentLabelling(
-                terms=self.terms.take(rows),
-                scope_start=start,
-                scope=scope,
-                domains=domains,
-                variable=torch.from_numpy(scope),
-                constraint=torch.from_numpy(constraint),
-                edge_slot=edge_slot,
-                slot_edge=torch.from_numpy(np.searchsorted(edge_slot.numpy(), np.arange(len(scope)))),
+                **self._common(rows, domains),
                 edge_bin=torch.from_numpy(edge_bin.reshape(-1)),
-                bin_constraint=torch.from_numpy(bins[:, 0].copy()),
+                bin_constraint=torch.from_numpy(np.searchsorted(rows, bins[:, 0])),
                 bin_counts=torch.from_numpy(~excepted if len(excepted) else np.ones(len(bins), dtype=np.bool_)),
             )
         ]
@@ -99,10 +88,6 @@ class AllDifferentBlock(Block):
 @dataclass(frozen=True)
 class AllDifferentLabelling(Labelling):
     native_kind: ClassVar[str] = "all_different"
-    variable: torch.Tensor
-    constraint: torch.Tensor
-    edge_slot: torch.Tensor
-    slot_edge: torch.Tensor
     edge_bin: torch.Tensor
     bin_constraint: torch.Tensor
     bin_counts: torch.Tensor
@@ -118,7 +103,7 @@ class AllDifferentLabelling(Labelling):
         clashes = torch.zeros(runs, len(self), dtype=torch.int32, device=positions.device)
         clashes.index_add_(1, self.bin_constraint, (histogram - 1).clamp(min=0))
         shared = (histogram.gather(1, taken) > 1).to(torch.int32) * counted
-        others_clash = clashes.index_select(1, self.constraint) - shared  # without this slot's own variable
+        others_clash = clashes.index_select(1, self.slot_constraint) - shared  # without this slot's own variable
         own = (taken.index_select(1, self.edge_slot) == self.edge_bin).to(torch.int32)
         on_value = histogram.index_select(1, self.edge_bin) - own * self.bin_counts[self.edge_bin].to(torch.int32)
         return ((others_clash.index_select(1, self.edge_slot) == 0) & (on_value == 0)).to(torch.uint8)

@@ -149,6 +149,17 @@ class Block(ABC):
     def labellings(self, domains: Domains) -> list[Labelling]:
         """Compile for the search. Each constraint of non-empty scope goes into exactly one labelling."""
 
+    def _nonempty(self) -> IntArray:
+        """The constraints a search sees. Together they own all slots, so slot-wise arrays serve them as they are."""
+        return np.flatnonzero(self.arity > 0)
+
+    def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
+        """The fields every labelling has, for these constraints in this order."""
+        if np.array_equal(rows, np.arange(len(self))):
+            return {"terms": self.terms, "scope_start": self.scope_start, "scope": self.scope, "domains": domains}
+        start, slots = ragged_rows(self.scope_start, rows)
+        return {"terms": self.terms.take(rows), "scope_start": start, "scope": self.scope[slots], "domains": domains}
+
     def _describe_terms(self, row: int) -> dict[str, Any]:
         extra: dict[str, Any] = {}
         if self.terms.weight[row] != 1:
@@ -202,18 +213,31 @@ class Labelling(ABC):
 
     # Index tensors that only the PyTorch twin needs are made at first use.
 
-    def _placed(self, array: torch.Tensor) -> torch.Tensor:
-        return array.to(next(iter(self._tensors().values())).device)
+    def _placed(self, array: IntArray) -> torch.Tensor:
+        return torch.from_numpy(array).to(next(iter(self._tensors().values())).device)
+
+    @cached_property
+    def variable(self) -> torch.Tensor:
+        """[slots]"""
+        return self._placed(self.scope)
 
     @cached_property
     def slot_constraint(self) -> torch.Tensor:
-        return self._placed(torch.from_numpy(np.repeat(np.arange(len(self)), np.diff(self.scope_start))))
+        return self._placed(np.repeat(np.arange(len(self)), np.diff(self.scope_start)))
 
     @cached_property
-    def edges(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Slot and domain position of every edge."""
-        slot, position = edges_of_slots(self.scope, self.domains)
-        return self._placed(slot), self._placed(position)
+    def slot_edge(self) -> torch.Tensor:
+        """[slots]: the first edge; a position further is the edge of that value."""
+        return self._placed(self.edge_start()[:-1])
+
+    @cached_property
+    def edge_slot(self) -> torch.Tensor:
+        return self._placed(np.repeat(np.arange(len(self.scope)), self.domains.sizes[self.scope]))
+
+    @cached_property
+    def edge_position(self) -> torch.Tensor:
+        """[edges]: the domain position."""
+        return torch.arange(len(self.edge_slot), device=self.edge_slot.device) - self.slot_edge[self.edge_slot]
 
 
 @dataclass(frozen=True)
@@ -228,16 +252,12 @@ class ExceptionalLabelling(Labelling):
 
     def labels(self, positions: torch.Tensor) -> torch.Tensor:
         exceptions = self.exceptions(positions)
-        slot, position = self.edges
-        return (exceptions.index_select(1, slot) != position).to(torch.uint8)
+        return (exceptions.index_select(1, self.edge_slot) != self.edge_position).to(torch.uint8)
 
 
-def edges_of_slots(scope: IntArray, domains: Domains) -> tuple[torch.Tensor, torch.Tensor]:
-    """For every edge of the slots: its slot, and its position within the slot's domain."""
-    sizes = domains.sizes[scope]
-    slot = np.repeat(np.arange(len(scope)), sizes)
-    position = np.arange(len(slot)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return torch.from_numpy(slot), torch.from_numpy(position)
+def edge_values(scope: IntArray, domains: Domains) -> IntArray:
+    """The value of every edge of the slots."""
+    return domains.values[ragged_rows(domains.start, scope)[1]]
 
 
 def ragged_rows(start: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import (
-    Block,
-    ExceptionalLabelling,
-    IntArray,
-    Labelling,
-    Positions,
-    Terms,
-    ragged_rows,
-)
+from anycsp.constraints.base import Block, ExceptionalLabelling, IntArray, Labelling, Positions, Terms
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -100,30 +92,15 @@ class ClauseBlock(Block):
         return bool(self.tautology[row]), self.forbidden[slots].tobytes(), domains_of
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        terms, start, scope, forbidden = self.terms, self.scope_start, self.scope, self.forbidden
-        tautology = self.tautology
-        if not (self.arity > 0).all():
-            rows = np.flatnonzero(self.arity > 0)
-            start, slots = ragged_rows(start, rows)
-            terms, scope, forbidden, tautology = terms.take(rows), scope[slots], forbidden[slots], tautology[rows]
-        if tautology.any():  # it never has all its slots at −1, so no label of it is ever 0
-            forbidden = np.where(np.repeat(tautology, np.diff(start)), -1, forbidden)
-        return [
-            ClauseLabelling(
-                terms=terms,
-                scope_start=start,
-                scope=scope,
-                domains=domains,
-                variable=torch.from_numpy(scope),
-                forbidden=torch.from_numpy(forbidden),
-            )
-        ]
+        forbidden = self.forbidden
+        if self.tautology.any():  # it never has all its slots at −1, so no label of it is ever 0
+            forbidden = np.where(np.repeat(self.tautology, self.arity), -1, forbidden)
+        return [ClauseLabelling(**self._common(self._nonempty(), domains), forbidden=torch.from_numpy(forbidden))]
 
 
 @dataclass(frozen=True)
 class ClauseLabelling(ExceptionalLabelling):
     native_kind: ClassVar[str] = "clause"
-    variable: torch.Tensor
     forbidden: torch.Tensor
 
     def exceptions(self, positions: torch.Tensor) -> torch.Tensor:

@@ -8,14 +8,14 @@ moving it to v counts one more where nobody is at v.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edges_of_slots, ragged_rows
-from anycsp.constraints.linear import OPERATORS, EdgeComparison, compare
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
+from anycsp.constraints.comparison import OPERATORS, ComparisonLabelling, compare, operator_code
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -45,8 +45,6 @@ class DistinctBlock(Block):
     def one(
         scope: IntArray, except_values: Sequence[int], operator: str, bound: int, result: int | None, terms: Terms
     ) -> DistinctBlock:
-        if operator not in OPERATORS:
-            raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
         slots = scope if result is None else np.append(scope, result)
         if len(np.unique(slots)) < len(slots):
             raise ProblemError("distinct values over a repeated variable: list each variable once")
@@ -55,7 +53,7 @@ class DistinctBlock(Block):
             np.array([0, len(slots)], dtype=np.int64),
             slots.astype(np.int64),
             (tuple(sorted({int(v) for v in except_values})),),
-            np.array([OPERATORS.index(operator)], dtype=np.int64),
+            operator_code(operator),
             np.array([bound], dtype=np.int64),
             np.array([result is not None]),
         )
@@ -106,59 +104,40 @@ class DistinctBlock(Block):
             problem.add_block(cls.one(indices, excepted, plain["operator"], int(plain["bound"]), result, terms))
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
-        start, slots = ragged_rows(self.scope_start, rows)
-        scope = self.scope[slots]
-        edge_slot, edge_position = edges_of_slots(scope, domains)
-        slot = edge_slot.numpy()
-        constraint = np.repeat(np.arange(len(rows)), np.diff(start))
-        is_result = np.zeros(len(scope), dtype=np.bool_)
-        is_result[start[1:][self.has_result[rows]] - 1] = True
+        rows = self._nonempty()
+        sizes = domains.sizes[self.scope]
+        is_result = np.zeros(len(self.scope), dtype=np.bool_)
+        is_result[self.scope_start[1:][self.has_result] - 1] = True
         # One bin for every (constraint, value) that occurs; the result's values fall into bins that never count.
-        value = domains.values[domains.start[scope][slot] + edge_position.numpy()]
-        keys = np.stack([constraint[slot], is_result[slot].astype(np.int64), value], axis=1)
+        of_result, value = np.repeat(is_result, sizes), edge_values(self.scope, domains)
+        keys = np.stack([np.repeat(self.slot_constraint(), sizes), of_result.astype(np.int64), value], axis=1)
         bins, edge_bin = np.unique(keys, axis=0, return_inverse=True)
         counts = np.array(
-            [not result and v not in self.except_values[rows[c]] for c, result, v in bins.tolist()], dtype=np.bool_
+            [not result and v not in self.except_values[row] for row, result, v in bins.tolist()], dtype=np.bool_
         )
         return [
             DistinctLabelling(
-                terms=self.terms.take(rows),
-                scope_start=start,
-                scope=scope,
-                domains=domains,
-                variable=torch.from_numpy(scope),
-                constraint=torch.from_numpy(constraint),
-                edge_slot=edge_slot,
-                slot_edge=torch.from_numpy(np.searchsorted(slot, np.arange(len(scope)))),
-                edge_bin=torch.from_numpy(edge_bin.reshape(-1)),
-                edge_result=torch.from_numpy(np.where(is_result[slot], value, 0)),
-                bin_constraint=torch.from_numpy(bins[:, 0].copy()),
-                bin_counts=torch.from_numpy(counts),
-                comparison=EdgeComparison.of(self.operator[rows][constraint[slot]]),
+                **self._common(rows, domains),
                 operator=self.operator[rows],
                 bound=torch.from_numpy(self.bound[rows]),
+                edge_bin=torch.from_numpy(edge_bin.reshape(-1)),
+                edge_result=torch.from_numpy(np.where(of_result, value, 0)),
+                bin_constraint=torch.from_numpy(np.searchsorted(rows, bins[:, 0])),
+                bin_counts=torch.from_numpy(counts),
                 has_result=self.has_result[rows],
             )
         ]
 
 
 @dataclass(frozen=True)
-class DistinctLabelling(Labelling):
+class DistinctLabelling(ComparisonLabelling):
     native_kind: ClassVar[str] = "distinct"
-    variable: torch.Tensor
-    constraint: torch.Tensor
-    edge_slot: torch.Tensor
-    slot_edge: torch.Tensor
     edge_bin: torch.Tensor
     edge_result: torch.Tensor
     """[edges]: the value where the slot is the result, else 0."""
     bin_constraint: torch.Tensor
     bin_counts: torch.Tensor
     """[bins]: False for excepted values and for the result's."""
-    comparison: EdgeComparison
-    operator: IntArray
-    bound: torch.Tensor
     has_result: npt.NDArray[np.bool_]
 
     def labels(self, positions: torch.Tensor) -> torch.Tensor:
@@ -171,23 +150,19 @@ class DistinctLabelling(Labelling):
         difference = (-self.bound).repeat(runs, 1)
         difference.index_add_(1, self.bin_constraint, (histogram > 0).to(torch.int64))
         now = self.edge_result[edge]
-        difference.index_add_(1, self.constraint, -now)
+        difference.index_add_(1, self.slot_constraint, -now)
         alone = (histogram.gather(1, taken) == 1).to(torch.int64) * counted[taken]
-        others = difference.index_select(1, self.constraint) - alone + now
+        others = difference.index_select(1, self.slot_constraint) - alone + now
         own = (taken.index_select(1, self.edge_slot) == self.edge_bin).to(torch.int64)
         edge_counts = counted[self.edge_bin]
         empty = (histogram.index_select(1, self.edge_bin) - own * edge_counts == 0).to(torch.int64) * edge_counts
-        return self.comparison.labels(others.index_select(1, self.edge_slot) + empty - self.edge_result)
-
-    def to(self, device: torch.device) -> Self:
-        return replace(super().to(device), comparison=self.comparison.to(device))
+        return self.compared(others.index_select(1, self.edge_slot) + empty - self.edge_result)
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
             "edge_bin": self.edge_bin.numpy().astype(np.int32),
             "bin_counts": self.bin_counts.numpy().astype(np.uint8),
             "bin_constraint": self.bin_constraint.numpy().astype(np.int32),
-            "operator": self.operator.astype(np.int32),
-            "bound": self.bound.numpy(),
+            **super().native_arrays(),
             "has_result": self.has_result.astype(np.uint8),
         }

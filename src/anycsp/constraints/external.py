@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
 from anycsp.domains import Domain, Domains
 from anycsp.lazy import lazy
 
@@ -71,10 +71,9 @@ class ExternalBlock(Block):
         return {"kind": "external", "scope": self.scope_of(row).tolist(), "function": name, **self._describe_terms(row)}
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
-        start, slots = ragged_rows(self.scope_start, rows)
+        rows = self._nonempty()
         functions = tuple(self.function[row] for row in rows)
-        return [ExternalLabelling(self.terms.take(rows), start, self.scope[slots], domains, functions)]
+        return [ExternalLabelling(**self._common(rows, domains), function=functions)]
 
 
 @dataclass(frozen=True)

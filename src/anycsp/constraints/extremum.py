@@ -7,14 +7,14 @@ own variable a constraint has the second largest where that variable alone holds
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edges_of_slots, ragged_rows
-from anycsp.constraints.linear import OPERATORS, EdgeComparison, compare
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
+from anycsp.constraints.comparison import OPERATORS, ComparisonLabelling, compare, operator_code
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -50,8 +50,6 @@ class ExtremumBlock(Block):
         scope: IntArray, terms_of_slots: Sequence[IntArray], operator: str, bound: int, has_result: bool, terms: Terms
     ) -> ExtremumBlock:
         """One comparison over distinct variables; with `has_result` the last of them is the right side."""
-        if operator not in OPERATORS:
-            raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
         if max([abs(bound), *(int(np.abs(t).max()) for t in terms_of_slots)]) >= 2**59:
             raise ProblemError("a maximum or minimum beyond 60-bit integers")
         return ExtremumBlock(
@@ -60,7 +58,7 @@ class ExtremumBlock(Block):
             scope,
             np.cumsum([0, *(len(t) for t in terms_of_slots)]).astype(np.int64),
             np.concatenate(terms_of_slots).astype(np.int64),
-            np.array([OPERATORS.index(operator)], dtype=np.int64),
+            operator_code(operator),
             np.array([bound], dtype=np.int64),
             np.array([has_result]),
         )
@@ -116,77 +114,54 @@ class ExtremumBlock(Block):
             problem.add_block(cls.one(indices, by_slot, plain["operator"], int(plain["bound"]), result, terms))
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
-        start, slots = ragged_rows(self.scope_start, rows)
-        scope = self.scope[slots]
-        edge_slot, _ = edges_of_slots(scope, domains)
-        constraint = np.repeat(np.arange(len(rows)), np.diff(start))
+        rows = self._nonempty()
         return [
             ExtremumLabelling(
-                terms=self.terms.take(rows),
-                scope_start=start,
-                scope=scope,
-                domains=domains,
-                variable=torch.from_numpy(scope),
-                constraint=torch.from_numpy(constraint),
-                edge_slot=edge_slot,
-                slot_edge=torch.from_numpy(np.searchsorted(edge_slot.numpy(), np.arange(len(scope)))),
-                edge_term=torch.from_numpy(self.term[ragged_rows(self.term_start, slots)[1]]),
-                is_result=torch.from_numpy(self._is_result()[slots]),
-                comparison=EdgeComparison.of(self.operator[rows][constraint[edge_slot.numpy()]]),
+                **self._common(rows, domains),
                 operator=self.operator[rows],
                 bound=torch.from_numpy(self.bound[rows]),
+                edge_term=torch.from_numpy(self.term),
+                is_result=torch.from_numpy(self._is_result()),
                 has_result=self.has_result[rows],
             )
         ]
 
 
 @dataclass(frozen=True)
-class ExtremumLabelling(Labelling):
+class ExtremumLabelling(ComparisonLabelling):
     native_kind: ClassVar[str] = "extremum"
-    variable: torch.Tensor
-    constraint: torch.Tensor
-    edge_slot: torch.Tensor
-    slot_edge: torch.Tensor
     edge_term: torch.Tensor
     is_result: torch.Tensor
     """[slots]"""
-    comparison: EdgeComparison
-    operator: IntArray
-    bound: torch.Tensor
     has_result: npt.NDArray[np.bool_]
 
     def labels(self, positions: torch.Tensor) -> torch.Tensor:
         runs, slots = len(positions), len(self.variable)
         now = self.edge_term[self.slot_edge + positions.index_select(1, self.variable)]  # [runs, slots]
         listed = torch.where(self.is_result, NOTHING, now)
-        row = self.constraint.expand(runs, -1)
+        row = self.slot_constraint.expand(runs, -1)
         nothing = torch.full((runs, len(self)), NOTHING, dtype=torch.int64, device=positions.device)
         largest = nothing.scatter_reduce(1, row, listed, "amax")
         # Take out one holder of the largest term, the first, and look again.
         number = torch.arange(slots, device=positions.device)
-        holds = listed == largest.index_select(1, self.constraint)
+        holds = listed == largest.index_select(1, self.slot_constraint)
         first = torch.full_like(nothing, slots).scatter_reduce(1, row, torch.where(holds, number, slots), "amin")
-        is_first = first.index_select(1, self.constraint) == number
+        is_first = first.index_select(1, self.slot_constraint) == number
         second = nothing.scatter_reduce(1, row, torch.where(is_first, NOTHING, listed), "amax")
         others = torch.where(
-            is_first, second.index_select(1, self.constraint), largest.index_select(1, self.constraint)
+            is_first, second.index_select(1, self.slot_constraint), largest.index_select(1, self.slot_constraint)
         )
         target = self.bound.repeat(runs, 1)
-        target.index_add_(1, self.constraint, torch.where(self.is_result, now, 0))
+        target.index_add_(1, self.slot_constraint, torch.where(self.is_result, now, 0))
         edge_is_result = self.is_result[self.edge_slot]
         moved = torch.maximum(others.index_select(1, self.edge_slot), self.edge_term)
-        on_left = moved - target.index_select(1, self.constraint).index_select(1, self.edge_slot)
-        on_right = (largest - self.bound).index_select(1, self.constraint).index_select(1, self.edge_slot)
-        return self.comparison.labels(torch.where(edge_is_result, on_right - self.edge_term, on_left))
-
-    def to(self, device: torch.device) -> Self:
-        return replace(super().to(device), comparison=self.comparison.to(device))
+        on_left = moved - target.index_select(1, self.slot_constraint).index_select(1, self.edge_slot)
+        on_right = (largest - self.bound).index_select(1, self.slot_constraint).index_select(1, self.edge_slot)
+        return self.compared(torch.where(edge_is_result, on_right - self.edge_term, on_left))
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
             "term": self.edge_term.numpy(),
-            "operator": self.operator.astype(np.int32),
-            "bound": self.bound.numpy(),
+            **super().native_arrays(),
             "has_result": self.has_result.astype(np.uint8),
         }

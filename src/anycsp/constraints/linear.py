@@ -5,14 +5,15 @@ Labels from the residual: with the current sum S, edge (C, X_i = v) is S + a_i·
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edges_of_slots, ragged_rows
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
+from anycsp.constraints.comparison import OPERATORS, ComparisonLabelling, compare, operator_code
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -24,51 +25,6 @@ if TYPE_CHECKING:
     from anycsp.problem import Problem
 else:
     torch = lazy("torch")
-
-OPERATORS = ("<=", ">=", "==", "!=", "<", ">")
-"""Their order is the operator code of the arrays and of the C++ side."""
-
-# The difference of the two sides decides; one function serves numpy arrays and torch tensors alike.
-_HOLDS: tuple[Callable[[Any], Any], ...] = (
-    lambda difference: difference <= 0,
-    lambda difference: difference >= 0,
-    lambda difference: difference == 0,
-    lambda difference: difference != 0,
-    lambda difference: difference < 0,
-    lambda difference: difference > 0,
-)
-
-
-def compare(difference: npt.NDArray[np.int64], operator: IntArray) -> npt.NDArray[np.bool_]:
-    """Row by row: difference `operator` 0."""
-    result = np.zeros(len(operator), dtype=np.bool_)
-    for code in np.unique(operator):
-        rows = operator == code
-        result[rows] = _HOLDS[code](difference[rows])
-    return result
-
-
-@dataclass(frozen=True)
-class EdgeComparison:
-    """`difference ∘ 0` for every edge, ∘ the operator of the edge's constraint."""
-
-    edges_of_operator: tuple[tuple[int, torch.Tensor], ...]
-
-    @staticmethod
-    def of(edge_operator: IntArray) -> EdgeComparison:
-        codes = np.unique(edge_operator)
-        return EdgeComparison(
-            tuple((int(code), torch.from_numpy(np.flatnonzero(edge_operator == code))) for code in codes)
-        )
-
-    def labels(self, difference: torch.Tensor) -> torch.Tensor:
-        labels = torch.empty(difference.shape, dtype=torch.uint8, device=difference.device)
-        for code, edges in self.edges_of_operator:
-            labels[:, edges] = _HOLDS[code](difference[:, edges]).to(torch.uint8)
-        return labels
-
-    def to(self, device: torch.device) -> EdgeComparison:
-        return EdgeComparison(tuple((code, edges.to(device)) for code, edges in self.edges_of_operator))
 
 
 @dataclass(frozen=True)
@@ -91,8 +47,6 @@ class LinearBlock(Block):
         terms: Terms,
     ) -> LinearBlock:
         """One comparison; coefficients of a repeated variable are added up."""
-        if operator not in OPERATORS:
-            raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
         if len(coefficients) != len(scope):
             raise ProblemError(f"{len(coefficients)} coefficients for {len(scope)} variables")
         merged: dict[int, int] = {}
@@ -110,7 +64,7 @@ class LinearBlock(Block):
             np.array([0, len(merged)], dtype=np.int64),
             np.array(list(merged), dtype=np.int64),
             np.array(list(merged.values()), dtype=np.int64),
-            np.array([OPERATORS.index(operator)], dtype=np.int64),
+            operator_code(operator),
             np.array([int(bound)], dtype=np.int64),
         )
 
@@ -145,59 +99,32 @@ class LinearBlock(Block):
             problem.add_linear(scope, plain["coefficients"], plain["operator"], plain["bound"], weight=w, hard=h)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
-        start, slots = ragged_rows(self.scope_start, rows)
-        scope, coefficient = self.scope[slots], self.coefficient[slots]
-        edge_slot, edge_position = (t.numpy() for t in edges_of_slots(scope, domains))
-        edge_term = coefficient[edge_slot] * domains.values[domains.start[scope][edge_slot] + edge_position]
-        fields = residual_fields(self.terms.take(rows), start, scope, domains, edge_term, self.operator[rows])
-        return [LinearLabelling(**fields, bound=torch.from_numpy(self.bound[rows]), coefficient=coefficient)]
-
-
-def residual_fields(
-    terms: Terms, start: IntArray, scope: IntArray, domains: Domains, edge_term: IntArray, operator: IntArray
-) -> dict[str, Any]:
-    """The fields of a ResidualLabelling but for its bound."""
-    edge_slot, _ = edges_of_slots(scope, domains)
-    constraint = np.repeat(np.arange(len(operator)), np.diff(start))
-    return {
-        "terms": terms,
-        "scope_start": start,
-        "scope": scope,
-        "domains": domains,
-        "variable": torch.from_numpy(scope),
-        "constraint": torch.from_numpy(constraint),
-        "slot_edge": torch.from_numpy(np.searchsorted(edge_slot.numpy(), np.arange(len(scope)))),
-        "edge_slot": edge_slot,
-        "edge_term": torch.from_numpy(edge_term),
-        "comparison": EdgeComparison.of(operator[constraint[edge_slot.numpy()]]),
-        "operator": operator,
-    }
+        rows = self._nonempty()
+        edge_term = np.repeat(self.coefficient, domains.sizes[self.scope]) * edge_values(self.scope, domains)
+        return [
+            LinearLabelling(
+                **self._common(rows, domains),
+                operator=self.operator[rows],
+                bound=torch.from_numpy(self.bound[rows]),
+                edge_term=torch.from_numpy(edge_term),
+                coefficient=self.coefficient,
+            )
+        ]
 
 
 @dataclass(frozen=True)
-class ResidualLabelling(Labelling):
+class ResidualLabelling(ComparisonLabelling):
     """Labels of Σ term ∘ bound, whatever each value's term is."""
 
-    variable: torch.Tensor
-    constraint: torch.Tensor
-    slot_edge: torch.Tensor
-    edge_slot: torch.Tensor
     edge_term: torch.Tensor
     """[edges]: what the value contributes to the sum; coefficient · value in a linear comparison."""
-    comparison: EdgeComparison
-    operator: IntArray
-    bound: torch.Tensor
 
     def labels(self, positions: torch.Tensor) -> torch.Tensor:
         now = self.edge_term[self.slot_edge + positions.index_select(1, self.variable)]  # [runs, slots]
         total = (-self.bound).repeat(len(positions), 1)
-        total.index_add_(1, self.constraint, now)
-        others = total.index_select(1, self.constraint) - now
-        return self.comparison.labels(others.index_select(1, self.edge_slot) + self.edge_term)
-
-    def to(self, device: torch.device) -> Self:
-        return replace(super().to(device), comparison=self.comparison.to(device))
+        total.index_add_(1, self.slot_constraint, now)
+        others = total.index_select(1, self.slot_constraint) - now
+        return self.compared(others.index_select(1, self.edge_slot) + self.edge_term)
 
 
 @dataclass(frozen=True)
@@ -206,8 +133,4 @@ class LinearLabelling(ResidualLabelling):
     coefficient: IntArray
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {
-            "coefficient": self.coefficient,
-            "operator": self.operator.astype(np.int32),
-            "bound": self.bound.numpy(),
-        }
+        return {"coefficient": self.coefficient, **super().native_arrays()}

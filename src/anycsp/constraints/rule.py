@@ -113,21 +113,17 @@ class RuleBlock(Block):
             problem.add_block(cls.one(expression, problem.new_terms(w, h)))
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
+        rows = self._nonempty()
         grouped: dict[tuple[int, ...], list[int]] = {}
         for row in rows:
             sizes = domains.sizes[self.scope_of(int(row))]
             grouped.setdefault((int(self.program[row]), *sizes.tolist()), []).append(int(row))
         groups = [np.array(members, dtype=np.int64) for members in grouped.values()]
         order = np.concatenate(groups) if groups else rows
-        start, slots = ragged_rows(self.scope_start, order)
         parameter_start, parameters = ragged_rows(self.parameter_start, order)
         return [
             RuleLabelling(
-                terms=self.terms.take(order),
-                scope_start=start,
-                scope=self.scope[slots],
-                domains=domains,
+                **self._common(order, domains),
                 groups=tuple(self._group(members, domains) for members in groups),
                 program=self.program[order],
                 programs=self.programs,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -132,13 +132,9 @@ class ShortTableBlock(Block):
             problem.add_short_table(scope, rows, allowed=allowed, weight=w, hard=h)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
-        start, slots = ragged_rows(self.scope_start, rows)
-        return [
-            ShortTableLabelling(
-                self.terms.take(rows), start, self.scope[slots], domains, self.relation[rows], self.relations
-            )
-        ]
+        rows = self._nonempty()
+        common = self._common(rows, domains)
+        return [ShortTableLabelling(**common, relation=self.relation[rows], relations=self.relations)]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
-from anycsp.constraints.linear import OPERATORS, ResidualLabelling, compare, residual_fields
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
+from anycsp.constraints.comparison import OPERATORS, compare, operator_code
+from anycsp.constraints.linear import ResidualLabelling
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -44,8 +45,6 @@ class SumBlock(Block):
     @staticmethod
     def one(scope: IntArray, contributions: Sequence[IntArray], operator: str, bound: int, terms: Terms) -> SumBlock:
         """One comparison over distinct variables; `contributions[i]` follows the domain of `scope[i]`."""
-        if operator not in OPERATORS:
-            raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
         if abs(bound) + sum(int(np.abs(c).max()) for c in contributions) >= 2**62:
             raise ProblemError("a sum beyond 64-bit integers")
         sizes = [0, *(len(c) for c in contributions)]
@@ -55,7 +54,7 @@ class SumBlock(Block):
             scope,
             np.cumsum(sizes).astype(np.int64),
             np.concatenate(contributions).astype(np.int64) if len(contributions) else np.zeros(0, np.int64),
-            np.array([OPERATORS.index(operator)], dtype=np.int64),
+            operator_code(operator),
             np.array([bound], dtype=np.int64),
         )
 
@@ -103,11 +102,15 @@ class SumBlock(Block):
             problem.add_block(cls.one(indices, contributions, plain["operator"], int(plain["bound"]), terms))
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = np.flatnonzero(self.arity > 0)
-        start, slots = ragged_rows(self.scope_start, rows)
-        term = self.contribution[ragged_rows(self.contribution_start, slots)[1]]
-        fields = residual_fields(self.terms.take(rows), start, self.scope[slots], domains, term, self.operator[rows])
-        return [SumLabelling(**fields, bound=torch.from_numpy(self.bound[rows]))]
+        rows = self._nonempty()
+        return [
+            SumLabelling(
+                **self._common(rows, domains),
+                operator=self.operator[rows],
+                bound=torch.from_numpy(self.bound[rows]),
+                edge_term=torch.from_numpy(self.contribution),
+            )
+        ]
 
 
 @dataclass(frozen=True)
@@ -115,8 +118,4 @@ class SumLabelling(ResidualLabelling):
     native_kind: ClassVar[str] = "sum"
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {
-            "term": self.edge_term.numpy(),
-            "operator": self.operator.astype(np.int32),
-            "bound": self.bound.numpy(),
-        }
+        return {"term": self.edge_term.numpy(), **super().native_arrays()}

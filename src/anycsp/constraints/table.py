@@ -258,12 +258,6 @@ class TableBlock(Block):
                 result.append(compiled(self, rows, domains))
         return result
 
-    def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
-        if len(rows) == len(self):
-            return {"terms": self.terms, "scope_start": self.scope_start, "scope": self.scope, "domains": domains}
-        start, slots = ragged_rows(self.scope_start, rows)
-        return {"terms": self.terms.take(rows), "scope_start": start, "scope": self.scope[slots], "domains": domains}
-
 
 def _alike(problem: Problem, scopes: Sequence[Sequence[int]]) -> bool:
     """Whether one relation can serve all the scopes at once: the same domains in each, no variable twice."""
@@ -333,10 +327,8 @@ def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     strides = np.concatenate([r.strides for r in relations]) if relations else np.zeros(0, np.int64)
     arities = np.array([len(r.sizes) for r in relations], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(arities)]).astype(np.int64)
-    common = block._common(rows, domains)
     return DenseLabelling(
-        **common,
-        variable=torch.from_numpy(common["scope"]),
+        **block._common(rows, domains),
         base=torch.from_numpy(bounds[local]),
         stride=torch.from_numpy(strides[ragged_rows(start, local)[1]]),
         truth=torch.from_numpy(truth),
@@ -346,7 +338,6 @@ def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
 @dataclass(frozen=True)
 class DenseLabelling(Labelling):
     native_kind: ClassVar[str] = "dense"
-    variable: torch.Tensor
     base: torch.Tensor
     """[constraints]: where the relation begins in `truth`."""
     stride: torch.Tensor
@@ -358,8 +349,8 @@ class DenseLabelling(Labelling):
         address = self.base.repeat(len(positions), 1)
         address.index_add_(1, self.slot_constraint, own)
         others = address.index_select(1, self.slot_constraint) - own
-        slot, position = self.edges
-        return self.truth[others.index_select(1, slot) + position * self.stride[slot]]
+        own_stride = self.stride[self.edge_slot]
+        return self.truth[others.index_select(1, self.edge_slot) + self.edge_position * own_stride]
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {"base": self.base.numpy(), "stride": self.stride.numpy(), "truth": self.truth.numpy()}
@@ -370,12 +361,11 @@ class DenseLabelling(Labelling):
 
 def _tuple_lists(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     relations, local = _used(block, rows)
-    common = block._common(rows, domains)
     counts = np.array([len(r.tuples) for r in relations], dtype=np.int64)
     arities = np.array([len(r.sizes) for r in relations], dtype=np.int64)
     cells = counts * arities
     return TupleListLabelling(
-        **common,
+        **block._common(rows, domains),
         relation=local.astype(np.int64),
         allowed=np.array([r.allowed for r in relations], dtype=np.bool_),
         tuple_start=np.concatenate([[0], np.cumsum(cells)]).astype(np.int64),
