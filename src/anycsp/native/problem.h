@@ -16,7 +16,7 @@ class Evaluator;
 // Kind::sum is linear with a term for every edge; Kind::evaluated has an evaluator of its own.
 enum class Kind { clause, matching, dense, tuples, linear, sum, all_different, evaluated, external };
 
-enum Operator : int32_t { LE, GE, EQ, NE, LT, GT };  // the order of OPERATORS in constraints/linear.py
+enum Operator : int32_t { LE, GE, EQ, NE, LT, GT };  // the order of OPERATORS in constraints/comparison.py
 
 // One labelling: a contiguous range of constraints of one kind. Slot and edge indices below are global.
 struct Family {
