@@ -26,15 +26,21 @@ class Profile:
         return self.gflops / self.peak_gflops if self.peak_gflops else 0.0
 
     def lines(self) -> list[str]:
-        """The table, a line a phase."""
-        total = sum(self.seconds.values())
-        per_step = 1e3 / max(self.steps, 1)
-        table = [f"{'phase':<10}{'seconds':>10}{'ms a step':>12}{'share':>8}"]
-        for phase, seconds in [*self.seconds.items(), ("all", total)]:
-            share = seconds / total if total else 0.0
-            table.append(f"{phase:<10}{seconds:>10.3f}{seconds * per_step:>12.3f}{share:>8.1%}")
-        table.append(
+        return [
+            *phase_table(self.seconds, self.steps, "a step"),
             f"{self.steps} steps; products at {self.gflops:.1f} GFLOPS, "
-            f"{self.share_of_peak:.0%} of the measured peak of {self.peak_gflops:.1f}"
-        )
-        return table
+            f"{self.share_of_peak:.0%} of the measured peak of {self.peak_gflops:.1f}",
+        ]
+
+
+def phase_table(seconds: Mapping[str, float], times: int, each: str) -> list[str]:
+    """A line a phase and one for all: seconds, milliseconds of each of so many times, and the share."""
+    total = sum(seconds.values())
+    names = max(map(len, seconds), default=0) + 3
+    average = f"ms {each}"
+    table = [f"{'phase':<{names}}{'seconds':>10}{average:>{len(average) + 3}}{'share':>8}"]
+    for phase, spent in [*seconds.items(), ("all", total)]:
+        share = spent / total if total else 0.0
+        of_each = spent / max(times, 1) * 1e3
+        table.append(f"{phase:<{names}}{spent:>10.3f}{of_each:>{len(average) + 3}.3f}{share:>8.1%}")
+    return table

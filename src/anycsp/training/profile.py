@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from anycsp import native
 from anycsp.graph import ConstraintValueGraph
 from anycsp.operations import Choice, Operations
+from anycsp.profile import PHASES, phase_table
 
 PARTS = ("draw and compile", "backward", "optimizer", "validation")
-"""Timed by the trainer; what is left of "forward" beside the phases below is "other"."""
-PHASES = ("gather", "gemm", "gru", "sample", "relabel")
+"""Timed by the trainer; what is left of "forward" beside its phases is "other"."""
 
 
 @dataclass
@@ -37,16 +37,12 @@ class TrainingProfile:
         self.seconds[phase] += time.perf_counter() - began
 
     def report(self, timing: dict[str, float], updates: int) -> str:
-        """A table: seconds of an update and share by phase, then the rates of the matrix products."""
+        """The table of phases, then the rates of the matrix products."""
         rows = {"draw and compile": timing.get("draw and compile", 0.0)}
         rows |= {f"forward: {phase}": self.seconds[phase] for phase in PHASES}
-        rows["forward: other"] = timing.get("forward", 0.0) - sum(self.seconds[phase] for phase in PHASES)
+        rows["forward: other"] = timing.get("forward", 0.0) - sum(self.seconds.values())
         rows |= {part: timing.get(part, 0.0) for part in PARTS[1:]}
-        total = sum(rows.values())
-        lines = [f"{'phase':<20}{'ms an update':>14}{'share':>8}"]
-        for phase, seconds in rows.items():
-            share = seconds / total if total else 0.0
-            lines.append(f"{phase:<20}{seconds / max(updates, 1) * 1e3:>14.1f}{share:>8.1%}")
+        lines = phase_table(rows, updates, "an update")
         peak = float(native.module().measured_peak()) if native.available() else None
         products = self.seconds["gemm"] + self.seconds["gru"]
         lines.append(f"matrix products forward: {_rate(self.operations, products, peak)}")
