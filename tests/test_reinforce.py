@@ -264,7 +264,8 @@ def test_the_moves_of_an_instance_are_one_distribution() -> None:
         assert choice.log_probability[0, 1:].tolist() == [0.0, 0.0]
     weights = np.exp([float(logits[0, graph.value_start[x] + v]) for x, v in moves])
     np.testing.assert_allclose(probabilities, weights / weights.sum())
-    assert choice.expected_reward is not None and choice.entropy is not None
+    assert choice.expected_reward is not None
+    assert choice.entropy is not None
     assert choice.expected_reward[0, 0] == pytest.approx(expected)
     assert choice.entropy[0].tolist()[:2] == pytest.approx([entropy, 0.0])
 

@@ -79,7 +79,7 @@ class TrainingConfig:
     local_expectation: bool = False
     """Take the immediate reward's gradient in expectation over each variable's own draw, not from the sample."""
     entropy_floor: float = 0.0
-    """Entropy in nats per draw (of a variable's value; of a move, under local sampling) below which a bonus pulls it back up."""
+    """Entropy in nats per draw (a variable's value; a move, under local sampling) below which a bonus raises it."""
     entropy_weight: float = 0.0
     """Weight of that bonus."""
 
