@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import IntArray, Labelling
+from anycsp.constraints.base import Block, IntArray, Labelling
+from anycsp.domains import Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
 
 if TYPE_CHECKING:
     import torch
+    from typing_extensions import Self
 else:
     torch = lazy("torch")
 
@@ -47,6 +49,24 @@ def compare(difference: npt.NDArray[np.int64], operator: IntArray) -> npt.NDArra
         rows = operator == code
         result[rows] = _HOLDS[code](difference[rows])
     return result
+
+
+@dataclass(frozen=True)
+class ComparisonBlock(Block):
+    operator: IntArray
+    """[constraints]: index into OPERATORS."""
+    bound: IntArray
+
+    @classmethod
+    def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
+        return {name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("operator", "bound")}
+
+    def _describe_comparison(self, row: int) -> dict[str, Any]:
+        return {"operator": OPERATORS[self.operator[row]], "bound": int(self.bound[row])}
+
+    def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
+        own = {"operator": self.operator[rows], "bound": torch.from_numpy(self.bound[rows])}
+        return {**super()._common(rows, domains), **own}
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
-from anycsp.constraints.comparison import OPERATORS, ComparisonLabelling, compare, operator_code
+from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values
+from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -30,14 +30,11 @@ else:
 
 
 @dataclass(frozen=True)
-class DistinctBlock(Block):
+class DistinctBlock(ComparisonBlock):
     kind: ClassVar[str] = "distinct"
     fields: ClassVar[tuple[str, ...]] = ("operator", "bound", "result", "except")
     except_values: tuple[tuple[int, ...], ...]
     """[constraints]: values that do not count."""
-    operator: IntArray
-    """[constraints]: index into OPERATORS."""
-    bound: IntArray
     has_result: npt.NDArray[np.bool_]
     """[constraints]: the last slot is Y, and the bound is added to it."""
 
@@ -52,19 +49,18 @@ class DistinctBlock(Block):
             terms,
             np.array([0, len(slots)], dtype=np.int64),
             slots.astype(np.int64),
-            (tuple(sorted({int(v) for v in except_values})),),
             operator_code(operator),
             np.array([bound], dtype=np.int64),
+            (tuple(sorted({int(v) for v in except_values})),),
             np.array([result is not None]),
         )
 
     @classmethod
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         return {
+            **super()._concat_fields(blocks),
             "except_values": tuple(values for b in blocks for values in b.except_values),
-            **{
-                name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("operator", "bound", "has_result")
-            },
+            "has_result": np.concatenate([b.has_result for b in blocks]),
         }
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
@@ -83,8 +79,7 @@ class DistinctBlock(Block):
         return {
             "kind": "distinct",
             "scope": scope,
-            "operator": OPERATORS[self.operator[row]],
-            "bound": int(self.bound[row]),
+            **self._describe_comparison(row),
             **({"result": True} if self.has_result[row] else {}),
             **excepted,
             **self._describe_terms(row),
@@ -118,8 +113,6 @@ class DistinctBlock(Block):
         return [
             DistinctLabelling(
                 **self._common(rows, domains),
-                operator=self.operator[rows],
-                bound=torch.from_numpy(self.bound[rows]),
                 edge_bin=torch.from_numpy(edge_bin.reshape(-1)),
                 edge_result=torch.from_numpy(np.where(of_result, value, 0)),
                 bin_constraint=torch.from_numpy(np.searchsorted(rows, bins[:, 0])),

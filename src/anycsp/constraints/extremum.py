@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
-from anycsp.constraints.comparison import OPERATORS, ComparisonLabelling, compare, operator_code
+from anycsp.constraints.base import IntArray, Labelling, Positions, Terms
+from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -32,16 +32,13 @@ NOTHING = -(2**61)
 
 
 @dataclass(frozen=True)
-class ExtremumBlock(Block):
+class ExtremumBlock(ComparisonBlock):
     kind: ClassVar[str] = "extremum"
     fields: ClassVar[tuple[str, ...]] = ("terms", "operator", "bound", "result")
     term_start: IntArray
     """[slots + 1]"""
     term: IntArray
     """One integer a slot and value, in domain order."""
-    operator: IntArray
-    """[constraints]: index into OPERATORS."""
-    bound: IntArray
     has_result: npt.NDArray[np.bool_]
     """[constraints]: the last slot is Y, and the bound is added to its term."""
 
@@ -56,10 +53,10 @@ class ExtremumBlock(Block):
             terms,
             np.array([0, len(scope)], dtype=np.int64),
             scope,
-            np.cumsum([0, *(len(t) for t in terms_of_slots)]).astype(np.int64),
-            np.concatenate(terms_of_slots).astype(np.int64),
             operator_code(operator),
             np.array([bound], dtype=np.int64),
+            np.cumsum([0, *(len(t) for t in terms_of_slots)]).astype(np.int64),
+            np.concatenate(terms_of_slots).astype(np.int64),
             np.array([has_result]),
         )
 
@@ -67,11 +64,10 @@ class ExtremumBlock(Block):
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         sizes = np.concatenate([np.diff(b.term_start) for b in blocks])
         return {
+            **super()._concat_fields(blocks),
             "term_start": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            **{
-                name: np.concatenate([getattr(b, name) for b in blocks])
-                for name in ("term", "operator", "bound", "has_result")
-            },
+            "term": np.concatenate([b.term for b in blocks]),
+            "has_result": np.concatenate([b.has_result for b in blocks]),
         }
 
     def _is_result(self) -> npt.NDArray[np.bool_]:
@@ -98,8 +94,7 @@ class ExtremumBlock(Block):
             "kind": "extremum",
             "scope": self.scope_of(row).tolist(),
             "terms": terms,
-            "operator": OPERATORS[self.operator[row]],
-            "bound": int(self.bound[row]),
+            **self._describe_comparison(row),
             **({"result": True} if self.has_result[row] else {}),
             **self._describe_terms(row),
         }
@@ -118,8 +113,6 @@ class ExtremumBlock(Block):
         return [
             ExtremumLabelling(
                 **self._common(rows, domains),
-                operator=self.operator[rows],
-                bound=torch.from_numpy(self.bound[rows]),
                 edge_term=torch.from_numpy(self.term),
                 is_result=torch.from_numpy(self._is_result()),
                 has_result=self.has_result[rows],

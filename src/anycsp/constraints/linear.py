@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
-from anycsp.constraints.comparison import OPERATORS, ComparisonLabelling, compare, operator_code
+from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values
+from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -28,14 +28,11 @@ else:
 
 
 @dataclass(frozen=True)
-class LinearBlock(Block):
+class LinearBlock(ComparisonBlock):
     kind: ClassVar[str] = "linear"
     fields: ClassVar[tuple[str, ...]] = ("coefficients", "operator", "bound")
     coefficient: IntArray
     """[slots]"""
-    operator: IntArray
-    """[constraints]: index into OPERATORS."""
-    bound: IntArray
 
     @staticmethod
     def one(
@@ -63,16 +60,14 @@ class LinearBlock(Block):
             terms,
             np.array([0, len(merged)], dtype=np.int64),
             np.array(list(merged), dtype=np.int64),
-            np.array(list(merged.values()), dtype=np.int64),
             operator_code(operator),
             np.array([int(bound)], dtype=np.int64),
+            np.array(list(merged.values()), dtype=np.int64),
         )
 
     @classmethod
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
-        return {
-            name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("coefficient", "operator", "bound")
-        }
+        return {**super()._concat_fields(blocks), "coefficient": np.concatenate([b.coefficient for b in blocks])}
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         values = domains.values[domains.start[self.scope] + positions[self.scope]]
@@ -86,8 +81,7 @@ class LinearBlock(Block):
             "kind": "linear",
             "scope": self.scope[slots].tolist(),
             "coefficients": self.coefficient[slots].tolist(),
-            "operator": OPERATORS[self.operator[row]],
-            "bound": int(self.bound[row]),
+            **self._describe_comparison(row),
             **self._describe_terms(row),
         }
 
@@ -99,13 +93,10 @@ class LinearBlock(Block):
             problem.add_linear(scope, plain["coefficients"], plain["operator"], plain["bound"], weight=w, hard=h)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = self._nonempty()
         edge_term = np.repeat(self.coefficient, domains.sizes[self.scope]) * edge_values(self.scope, domains)
         return [
             LinearLabelling(
-                **self._common(rows, domains),
-                operator=self.operator[rows],
-                bound=torch.from_numpy(self.bound[rows]),
+                **self._common(self._nonempty(), domains),
                 edge_term=torch.from_numpy(edge_term),
                 coefficient=self.coefficient,
             )

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
-from anycsp.constraints.comparison import OPERATORS, compare, operator_code
+from anycsp.constraints.base import IntArray, Labelling, Positions, Terms
+from anycsp.constraints.comparison import ComparisonBlock, compare, operator_code
 from anycsp.constraints.linear import ResidualLabelling
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
@@ -31,16 +31,13 @@ else:
 
 
 @dataclass(frozen=True)
-class SumBlock(Block):
+class SumBlock(ComparisonBlock):
     kind: ClassVar[str] = "sum"
     fields: ClassVar[tuple[str, ...]] = ("contributions", "operator", "bound")
     contribution_start: IntArray
     """[slots + 1]"""
     contribution: IntArray
     """One integer a slot and value, in domain order."""
-    operator: IntArray
-    """[constraints]: index into OPERATORS."""
-    bound: IntArray
 
     @staticmethod
     def one(scope: IntArray, contributions: Sequence[IntArray], operator: str, bound: int, terms: Terms) -> SumBlock:
@@ -52,21 +49,19 @@ class SumBlock(Block):
             terms,
             np.array([0, len(scope)], dtype=np.int64),
             scope,
-            np.cumsum(sizes).astype(np.int64),
-            np.concatenate(contributions).astype(np.int64) if len(contributions) else np.zeros(0, np.int64),
             operator_code(operator),
             np.array([bound], dtype=np.int64),
+            np.cumsum(sizes).astype(np.int64),
+            np.concatenate(contributions).astype(np.int64) if len(contributions) else np.zeros(0, np.int64),
         )
 
     @classmethod
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         sizes = np.concatenate([np.diff(b.contribution_start) for b in blocks])
         return {
+            **super()._concat_fields(blocks),
             "contribution_start": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            **{
-                name: np.concatenate([getattr(b, name) for b in blocks])
-                for name in ("contribution", "operator", "bound")
-            },
+            "contribution": np.concatenate([b.contribution for b in blocks]),
         }
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
@@ -86,8 +81,7 @@ class SumBlock(Block):
             "kind": "sum",
             "scope": self.scope_of(row).tolist(),
             "contributions": contributions,
-            "operator": OPERATORS[self.operator[row]],
-            "bound": int(self.bound[row]),
+            **self._describe_comparison(row),
             **self._describe_terms(row),
         }
 
@@ -102,15 +96,8 @@ class SumBlock(Block):
             problem.add_block(cls.one(indices, contributions, plain["operator"], int(plain["bound"]), terms))
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        rows = self._nonempty()
-        return [
-            SumLabelling(
-                **self._common(rows, domains),
-                operator=self.operator[rows],
-                bound=torch.from_numpy(self.bound[rows]),
-                edge_term=torch.from_numpy(self.contribution),
-            )
-        ]
+        common = self._common(self._nonempty(), domains)
+        return [SumLabelling(**common, edge_term=torch.from_numpy(self.contribution))]
 
 
 @dataclass(frozen=True)
