@@ -1,6 +1,7 @@
 // Simulated annealing: sweeps over the variables, each proposing one other value, accepted as Metropolis does, while
 // the temperature falls geometrically. Cycle follows cycle, hot again and longer each time; where the end of the
-// search is known, the last one is stretched to end with it.
+// search is known, the last one is stretched to end with it. Where that is a time, the last one cools by the clock: were
+// it planned in sweeps, a machine that slows down would leave it hot.
 //
 // The temperature range is measured, not guessed. A quick first cooling, from twice the mean |difference| of a move,
 // watches how often a proposal is accepted although it is uphill: `hot` is where that falls to 7% (above it the order
@@ -19,6 +20,7 @@ constexpr double kProbeStart = 2.0, kProbeCooling = 0.94;
 constexpr double kProbeProposals = 2000;  // for each other value of a variable, at every temperature
 constexpr int kProbeSteps = 400;          // at most
 constexpr double kQuench = 0.01;    // the share of a cycle that ends it without uphill moves
+constexpr double kMargin = 0.98;    // of the time left, which ends the last cycle a little early
 constexpr double kShortest = 16.0;  // sweeps; a shorter cycle finds nothing
 
 class Annealing : public Strategy {
@@ -63,7 +65,7 @@ class Annealing : public Strategy {
             hot_ = given_hot_;
             cold_ = given_cold_;
             cycle_began_at_ = run_.moves;
-            begin_cycle(planned(first_sweeps_));
+            begin_cycle(first_sweeps_);
         }
     }
 
@@ -91,26 +93,32 @@ class Annealing : public Strategy {
         return drawn + (drawn >= now);
     }
 
-    // The next cycle's length. One that leaves no room for an even longer one takes all the room there is.
-    double planned(double sweeps) const {
-        const double seconds = std::chrono::duration<double>(Clock::now() - cycle_began_).count();
-        const int64_t made = run_.moves - cycle_began_at_;
-        const double room = run_.horizon.moves_left(run_.moves, made > 0 ? seconds / double(made) : 0.0) /
-                            double(model_.movable.size());
-        return sweeps * (1.0 + growth_) > room ? std::max(room, kShortest) : sweeps;
-    }
-
+    // One that leaves no room for an even longer one takes all the room there is.
     void begin_cycle(double sweeps) {
-        cycle_began_ = Clock::now();
+        const Clock::time_point now = Clock::now();
+        const double seconds = std::chrono::duration<double>(now - cycle_began_).count();
+        const int64_t made = run_.moves - cycle_began_at_;
+        const Horizon::Room room = run_.horizon.room(run_.moves, made > 0 ? seconds / double(made) : 0.0);
+        const double room_sweeps = room.moves / double(model_.movable.size());
+        const bool last = sweeps * (1.0 + growth_) > room_sweeps;
+        sweeps_ = last ? std::max(room_sweeps, kShortest) : sweeps;
+        by_clock_ = last && room.by_time && room_sweeps >= kShortest;
+        seconds_ = std::chrono::duration<double>(run_.horizon.time - now).count() * kMargin;
+        cycle_began_ = now;
         cycle_began_at_ = run_.moves;
-        sweeps_ = sweeps;
         sweep_ = 0;
         cool();
     }
 
+    // Of the cycle.
+    double share_done() const {
+        if (!by_clock_) return sweep_ / sweeps_;
+        return std::chrono::duration<double>(Clock::now() - cycle_began_).count() / seconds_;
+    }
+
     void cool() {
-        const double cooling = sweeps_ * (1.0 - kQuench);
-        temperature_ = sweep_ < cooling ? hot_ * std::pow(cold_ / hot_, sweep_ / cooling) : 0.0;
+        const double share = share_done() / (1.0 - kQuench);
+        temperature_ = share < 1.0 ? hot_ * std::pow(cold_ / hot_, share) : 0.0;
         fill_table();
     }
 
@@ -148,10 +156,10 @@ class Annealing : public Strategy {
         if (probing_) {
             proposals_ += model_.movable.size();
             if (proposals_ >= kProbeProposals * alternatives_) end_probe_step();
-        } else if (++sweep_ < sweeps_) {
+        } else if (++sweep_, share_done() < 1.0) {
             cool();
         } else {
-            begin_cycle(planned(sweeps_ * growth_));
+            begin_cycle(sweeps_ * growth_);
         }
     }
 
@@ -162,7 +170,7 @@ class Annealing : public Strategy {
         if (rate >= hot_rate_) hot_ = temperature_;
         if (rate < cold_rate_ || ++probe_steps_ == kProbeSteps) {
             probing_ = false;
-            begin_cycle(planned(first_sweeps_));
+            begin_cycle(first_sweeps_);
         } else {
             temperature_ *= kProbeCooling;
             fill_table();
@@ -177,6 +185,8 @@ class Annealing : public Strategy {
     double hot_ = 1.0, cold_ = 1.0, temperature_ = 1.0;
     double accept_[kTable];  // chance of accepting a small difference, times 2^64
     double sweeps_ = 0.0, sweep_ = 0.0;  // of the cycle
+    bool by_clock_ = false;              // the cycle lasts `seconds_`, however many sweeps that is
+    double seconds_ = 0.0;
     size_t at_ = 0;                      // place in the sweep
     Clock::time_point cycle_began_;
     int64_t cycle_began_at_ = 0;  // moves

@@ -51,13 +51,20 @@ struct Horizon {
     int64_t moves = INT64_MAX;
     Clock::time_point time = Clock::time_point::max();
 
-    // Moves a run that has made `made` can still make at its present pace (0: unknown); a little less where time
-    // decides.
-    double moves_left(int64_t made, double seconds_per_move) const {
-        double left = double(moves - made);
-        if (time != Clock::time_point::max() && seconds_per_move > 0)
-            left = std::min(left, 0.97 * std::chrono::duration<double>(time - Clock::now()).count() / seconds_per_move);
-        return std::max(left, 0.0);
+    struct Room {
+        double moves;
+        bool by_time;  // the time will end first
+    };
+
+    // What a run that has made `made` can still make at its present pace (0: unknown).
+    Room room(int64_t made, double seconds_per_move) const {
+        Room left{std::max(double(moves - made), 0.0), false};
+        if (time != Clock::time_point::max() && seconds_per_move > 0) {
+            const double seconds = std::chrono::duration<double>(time - Clock::now()).count();
+            const double in_time = std::max(seconds / seconds_per_move, 0.0);
+            if (in_time < left.moves) left = {in_time, true};
+        }
+        return left;
     }
 };
 
