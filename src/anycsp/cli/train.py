@@ -33,6 +33,12 @@ def train(
     """Train a policy as CONFIG says; the best model is OUT/best.safetensors.
 
     Stops cleanly at Ctrl-C or SIGTERM and can be resumed.
+
+    \b
+    anycsp train configs/sat.toml --out runs/sat --minutes 20
+    anycsp train configs/sat.toml --set distribution=files:DIR --out runs/mine --minutes 10
+    anycsp train configs/sat.toml --from sat --set learning_rate=1e-4 --out runs/more
+    anycsp solve formula.cnf --model runs/mine
     """
     import torch
 
@@ -43,6 +49,8 @@ def train(
     torch.set_num_threads(threads or os.cpu_count() or 1)
     if minutes is not None:
         overrides = (*overrides, "updates=0", f"minutes={minutes}")
+    if resume and start_from is not None:
+        raise ConfigError("--from begins a new run, --resume continues one: give one of the two")
     if resume:
         trainer = Trainer.resume(out, overrides)
     elif config is None:
