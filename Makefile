@@ -57,7 +57,7 @@ DATA ?= $(or $(ANYCSP_DATA),../shared/data)
 
 # The paper's experiments in under half an hour; continues where it was stopped. Report: runs/bench-quick/report.html.
 bench-quick: install
-	$(BIN)/anycsp bench all --budget quick --data $(DATA) --out runs/bench-quick
+	$(BIN)/anycsp bench all --budget quick --data $(DATA) --models benchmarks/models --out runs/bench-quick
 	$(BIN)/anycsp report runs/bench-quick
 
 clean:

@@ -44,6 +44,7 @@ GSET = Experiment(
     instances=instances,
     solvers=(
         "anycsp:maxcut",
+        "anycsp:paper-maxcut",
         "anycsp:maxcut:hybrid",
         "anycsp:local",
         "greedy-cut",

@@ -29,7 +29,7 @@ SATLIB = Experiment(
     "solvers without such a limit.",
     paper="Table SATLIB",
     instances=instances,
-    solvers=("anycsp:sat", "anycsp:sat:hybrid", "walksat", "probsat", "cadical", "cp-sat"),
+    solvers=("anycsp:sat", "anycsp:paper-sat", "anycsp:sat:hybrid", "walksat", "probsat", "cadical", "cp-sat"),
     # The seconds are only there to end a run on a slow machine.
     limits={"quick": Limit(4.0, steps=10_000, runs=10), "paper": Limit(1200.0, steps=10_000, runs=10)},
     measures={f"SL{size}": "solved" for size in SIZES},
