@@ -229,14 +229,21 @@ def test_a_large_formula_is_searched_within_3_seconds_of_start_up_and_1_gb(tmp_p
 # ── interruption ─────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_prints_the_best_so_far(tmp_path: Path, model: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "search"),
+    [(signal.SIGINT, "neural"), *((signal.SIGTERM, search) for search in ("neural", "local", "hybrid"))],
+)
+def test_a_signal_prints_the_best_so_far(tmp_path: Path, model: Path, number: int, search: str) -> None:
+    if search != "neural" and not native.available():
+        pytest.skip(f"native module {native.why_not()}")
     path = tmp_path / "x.cnf"
     path.write_text(CONTRADICTION)
+    options = ["--search", search, "--time-limit", "600", "--trace", str(tmp_path / "t")]
+    if search != "local":
+        options += ["--model", str(model)]
     process = subprocess.Popen(
-        command("solve", str(path), "--model", str(model), "--time-limit", "600", "--trace", str(tmp_path / "t")),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        command("solve", str(path), *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     while not process.stdout.readline().startswith("o "):
         pass

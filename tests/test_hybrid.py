@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import signal
-import subprocess
-import sys
 import threading
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,20 +138,3 @@ def test_best_scores_belong_to_best_positions() -> None:
     engine.advance(20, 60.0)
     for score, positions in zip(engine.best_score()[:, 0], engine.best_positions(), strict=True):
         assert problem.violation_of_positions(positions).weight == score
-
-
-def test_sigterm_prints_the_best_so_far(tmp_path: Path) -> None:
-    path = tmp_path / "x.cnf"
-    path.write_text("p cnf 2 3\n1 0\n-1 0\n2 0\n")
-    command = [sys.executable, "-m", "anycsp.cli", "solve", str(path), "--search", "hybrid", "--time-limit", "600"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    while not process.stdout.readline().startswith("o "):
-        pass
-    sent = time.perf_counter()
-    process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (0, "")
-    assert "s UNKNOWN" in out
-    assert re.search(r"^v -?1 -?2 0$", out, re.MULTILINE)
-    assert time.perf_counter() - sent < 20
