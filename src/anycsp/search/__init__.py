@@ -16,6 +16,7 @@ from anycsp.models import Model, choose_model, load_model
 from anycsp.problem import Assignment, Problem
 from anycsp.sampling import initial_positions
 from anycsp.search.auto import choose_search
+from anycsp.search.construct import constructed
 from anycsp.search.driver import Callback, Limits, Progress, drive
 from anycsp.search.engine import Engine
 from anycsp.search.hybrid import HybridSearch
@@ -111,7 +112,11 @@ def solve(
         kind = HybridSearch if search == "hybrid" else neural_engine
         engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
-    engine.start(start if hint is None else _hinted(problem, hint, start))
+    if hint is not None:
+        start = _hinted(problem, hint, start)
+    elif search != "neural" and (first := constructed(problem)) is not None:
+        start[0] = first
+    engine.start(start)
     measured = profiled(engine) if profile else None
     outcome = drive(engine, Limits(time_limit, steps, stop or threading.Event()), callback)
 
