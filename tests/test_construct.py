@@ -26,7 +26,7 @@ def clique_chain(cliques: int, size: int, shared: int, seed: int) -> Problem:
 @pytest.mark.parametrize("seed", range(3))
 def test_interval_graphs_and_bipartite_graphs_are_solved_at_once(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    edges = np.argwhere(rng.random((30, 40)) < 0.2) + [0, 30]
+    edges = np.argwhere(rng.random((30, 40)) < 0.2) + np.array([0, 30])
     for problem in (clique_chain(8, 25, 15, seed), coloring_problem(70, edges, 3)):
         positions = constructed(problem)
         assert positions is not None
