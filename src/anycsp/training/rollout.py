@@ -122,20 +122,19 @@ def rollout(
         logits, state = policy(graph, state, positions, labels, ops)
         if heat is not None:
             logits = logits / heat
-        before, moves = positions, None
-        if move_reward is not None and local:
-            moves = batch.cost_of_moves(before, labels, cost, ops)
-        drawn = sample(logits.detach(), before, step)
+        before = positions, labels, cost
+        drawn = sample(logits.detach(), positions, step)
         positions = drawn if polish is None else polish(drawn)
         labels = ops.labels(graph, positions)
         cost = batch.cost(positions, labels)
-        if move_reward is not None and not local:  # what each variable could have drawn, the others as they drew
-            moves = batch.cost_of_moves(positions, labels, cost, ops)
         reward = None
-        if move_reward is not None and moves is not None:
+        if move_reward is not None:
+            # An instance that makes one move could have made any other from where it was; variables that all draw
+            # could each have drawn another value, the others as they drew.
+            moves = batch.cost_of_moves(*(before if local else (positions, labels, cost)), ops)
             reward = move_reward(moves, best.index_select(1, value_instance), initial.index_select(1, value_instance))
         if local:
-            choice = choice_of_move(graph, logits, before, drawn, epsilon, entropy, reward)
+            choice = choice_of_move(graph, logits, before[0], drawn, epsilon, entropy, reward)
         else:
             choice = ops.choice(graph, logits, drawn, epsilon, entropy, reward)
         window.log_probability.append(choice.log_probability)
