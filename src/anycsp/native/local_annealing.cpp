@@ -107,17 +107,16 @@ class Annealing : public Strategy {
         cycle_began_ = now;
         cycle_began_at_ = run_.moves;
         sweep_ = 0;
-        cool();
+        cool(0.0);
     }
 
-    // Of the cycle.
-    double share_done() const {
+    double share_of_cycle_done() const {
         if (!by_clock_) return sweep_ / sweeps_;
         return std::chrono::duration<double>(Clock::now() - cycle_began_).count() / seconds_;
     }
 
-    void cool() {
-        const double share = share_done() / (1.0 - kQuench);
+    void cool(double share_of_cycle) {
+        const double share = share_of_cycle / (1.0 - kQuench);
         temperature_ = share < 1.0 ? hot_ * std::pow(cold_ / hot_, share) : 0.0;
         fill_table();
     }
@@ -156,10 +155,14 @@ class Annealing : public Strategy {
         if (probing_) {
             proposals_ += model_.movable.size();
             if (proposals_ >= kProbeProposals * alternatives_) end_probe_step();
-        } else if (++sweep_, share_done() < 1.0) {
-            cool();
         } else {
-            begin_cycle(sweeps_ * growth_);
+            ++sweep_;
+            const double share = share_of_cycle_done();
+            if (share < 1.0) {
+                cool(share);
+            } else {
+                begin_cycle(sweeps_ * growth_);
+            }
         }
     }
 
