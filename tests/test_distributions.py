@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from anycsp import Problem, ProblemError, distributions
+from anycsp.distributions.colorable import hidden_coloring, intervals
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
 
 NAMES = ("rb", "forced-rb", "coloring", "maxcut", "sat", "maxsat")
@@ -84,6 +85,23 @@ def test_coloring_asks_for_one_color_less_than_greedy() -> None:
         assert set(problem.domains.sizes) == {min(max(greedy - 1, 3), 10)}
         assert graph.number_of_edges() == problem.num_constraints
     assert distributions.get("coloring").validation().draw(np.random.default_rng(0)).num_variables == 200
+
+
+def test_a_hidden_coloring_is_one() -> None:
+    for seed in range(20):
+        color = np.random.default_rng(seed).permutation(60) % 7  # the first thing drawn
+        edges = hidden_coloring(np.random.default_rng(seed), 60, 7, 0.5)
+        assert (color[edges[:, 0]] != color[edges[:, 1]]).all()
+        assert 0.4 < len(edges) / ((60 * 60 - np.bincount(color) @ np.bincount(color)) / 2) < 0.6
+
+
+def test_intervals_need_as_many_colors_as_overlap() -> None:
+    for seed in range(20):
+        edges, overlap = intervals(np.random.default_rng(seed), 60, 0.1, lasting=0.05)
+        graph = nx.empty_graph(60)
+        graph.add_edges_from(edges.tolist())
+        assert nx.is_chordal(graph)  # so colours needed = the largest clique
+        assert max(map(len, nx.find_cliques(graph))) == overlap
 
 
 @pytest.mark.parametrize("kind", ["erdos-renyi", "barabasi-albert", "geometric"])

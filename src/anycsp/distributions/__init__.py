@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from anycsp.distributions.base import Distribution
+from anycsp.distributions.colorable import Colorable
 from anycsp.distributions.coloring import Coloring
 from anycsp.distributions.files import Files
 from anycsp.distributions.hook import Hook
@@ -31,6 +32,7 @@ _REGISTRY: dict[str, Callable[..., Distribution]] = {
     "rb": ModelRB,
     "forced-rb": ForcedRB,
     "coloring": Coloring,
+    "colorable": Colorable,
     "maxcut": MaxCut,
     "sat": sat,
     "maxsat": maxsat,

@@ -1,0 +1,60 @@
+"""Graphs that are surely colourable with the colours asked for: a hidden colouring, or overlapping intervals.
+
+Half of what people colour is of these kinds: timetables have a solution hidden in them, and variables of a program that
+are live at the same time overlap as intervals do. Erdős–Rényi graphs look like neither.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
+from anycsp.distributions.coloring import coloring_problem
+from anycsp.problem import Problem
+
+
+@dataclass(frozen=True)
+class Colorable(Distribution):
+    """Both kinds in equal parts."""
+
+    n: Size = (50, 120)
+    colors: Sequence[int] = (4, 30)
+    """Of hidden colourings; the expected overlap of intervals."""
+    tightness: Sequence[float] = (0.7, 1.3)
+    """Mean degree of hidden colourings relative to 2k·ln k, about where random graphs cease to be k-colourable; at
+    most 0.7 of all edges a colouring allows."""
+    lasting: float = 0.05
+    """Share of intervals that last for half of the time or longer."""
+    validation_n: Size = 150
+
+    def draw(self, rng: np.random.Generator) -> Problem:
+        hidden, n, k = bool(rng.integers(2)), draw_size(rng, self.n), draw_size(rng, self.colors)
+        if hidden:
+            degree = draw_between(rng, self.tightness) * 2 * k * math.log(k)
+            return coloring_problem(n, hidden_coloring(rng, n, k, min(degree / (n - n / k), 0.7)), k)
+        edges, overlap = intervals(rng, n, k / n, self.lasting)
+        return coloring_problem(n, edges, overlap)
+
+    def validation(self) -> Colorable:
+        return replace(self, n=self.validation_n)
+
+
+def hidden_coloring(rng: np.random.Generator, n: int, k: int, p: float) -> IntArray:
+    """Classes of equal size; every pair from different ones is an edge with probability p."""
+    color = rng.permutation(n) % k
+    first, second = np.nonzero(np.triu((color[:, None] != color[None]) & (rng.random((n, n)) < p), k=1))
+    return np.stack([first, second], axis=1).astype(np.int64)
+
+
+def intervals(rng: np.random.Generator, n: int, length: float, lasting: float) -> tuple[IntArray, int]:
+    """Edges between intervals that overlap, and how many do at most: as interval graphs are perfect, so many colours
+    suffice. Starts uniform in [0, 1], lengths exponential with this mean."""
+    begin = rng.random(n)
+    end = begin + np.where(rng.random(n) < lasting, rng.uniform(0.5, 1.0, n), rng.exponential(length, n))
+    overlap = (begin[:, None] <= begin[None]) & (begin[None] < end[:, None])  # [i, j]: i lasts when j begins
+    first, second = np.nonzero(np.triu(overlap | overlap.T, k=1))
+    return np.stack([first, second], axis=1).astype(np.int64), max(int(overlap.sum(axis=0).max()), 2)
