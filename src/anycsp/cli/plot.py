@@ -24,16 +24,16 @@ def plot(runs: tuple[Path, ...], out: Path | None) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    tables = {(run.name if run.is_dir() else run.stem): _columns(run) for run in runs}
-    depths = sorted({key for table in tables.values() for key in table if key.startswith("depth_")}, key=_depth)
+    curves = [(run.name if run.is_dir() else run.stem, _columns(run)) for run in runs]
+    depths = sorted({key for _, table in curves for key in table if key.startswith("depth_")}, key=_depth)
     figure, axes = plt.subplots(1, len(depths), figsize=(4 * len(depths), 3.2), squeeze=False)
     for axis, depth in zip(axes[0], depths, strict=True):
-        for name, table in tables.items():
+        for number, (name, table) in enumerate(curves):  # not every run was validated at every depth
             if depth in table:
-                axis.plot(table["minutes"], table[depth], marker=".", label=name)
+                axis.plot(table["minutes"], table[depth], marker=".", label=name, color=f"C{number}")
         axis.set(title=f"after {_depth(depth)} steps", xlabel="minutes of training", ylabel="mean unsatisfied")
         axis.grid(alpha=0.3)
-    axes[0][0].legend()
+    max(axes[0], key=lambda axis: len(axis.lines)).legend()
     figure.tight_layout()
     target = out or (runs[0] if runs[0].is_dir() else runs[0].parent) / "curves.png"
     figure.savefig(target, dpi=120)
