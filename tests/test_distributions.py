@@ -12,7 +12,7 @@ from anycsp import Problem, ProblemError, distributions
 from anycsp.distributions.colorable import hidden_coloring, intervals
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
 
-NAMES = ("rb", "forced-rb", "coloring", "maxcut", "sat", "maxsat")
+NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat")
 
 
 def draws(name: str, count: int, **parameters: object) -> list[Problem]:

@@ -1,7 +1,7 @@
 """Graphs that are surely colourable with the colours asked for: a hidden colouring, or overlapping intervals.
 
-Half of what people colour is of these kinds: timetables have a solution hidden in them, and variables of a program that
-are live at the same time overlap as intervals do. Erdős–Rényi graphs look like neither.
+Timetables have a solution hidden in them, and variables of a program that are live at the same time overlap as
+intervals do.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.coloring import coloring_problem
+from anycsp.distributions.graphs import edges_of
 from anycsp.problem import Problem
 
 
@@ -35,7 +36,7 @@ class Colorable(Distribution):
         hidden, n, k = bool(rng.integers(2)), draw_size(rng, self.n), draw_size(rng, self.colors)
         if hidden:
             degree = draw_between(rng, self.tightness) * 2 * k * math.log(k)
-            return coloring_problem(n, hidden_coloring(rng, n, k, min(degree / (n - n / k), 0.7)), k)
+            return coloring_problem(n, hidden_coloring(rng, n, k, min(degree / max(n - n / k, 1), 0.7)), k)
         edges, overlap = intervals(rng, n, k / n, self.lasting)
         return coloring_problem(n, edges, overlap)
 
@@ -46,8 +47,7 @@ class Colorable(Distribution):
 def hidden_coloring(rng: np.random.Generator, n: int, k: int, p: float) -> IntArray:
     """Classes of equal size; every pair from different ones is an edge with probability p."""
     color = rng.permutation(n) % k
-    first, second = np.nonzero(np.triu((color[:, None] != color[None]) & (rng.random((n, n)) < p), k=1))
-    return np.stack([first, second], axis=1).astype(np.int64)
+    return edges_of((color[:, None] != color[None]) & (rng.random((n, n)) < p))
 
 
 def intervals(rng: np.random.Generator, n: int, length: float, lasting: float) -> tuple[IntArray, int]:
@@ -56,5 +56,4 @@ def intervals(rng: np.random.Generator, n: int, length: float, lasting: float) -
     begin = rng.random(n)
     end = begin + np.where(rng.random(n) < lasting, rng.uniform(0.5, 1.0, n), rng.exponential(length, n))
     overlap = (begin[:, None] <= begin[None]) & (begin[None] < end[:, None])  # [i, j]: i lasts when j begins
-    first, second = np.nonzero(np.triu(overlap | overlap.T, k=1))
-    return np.stack([first, second], axis=1).astype(np.int64), max(int(overlap.sum(axis=0).max()), 2)
+    return edges_of(overlap | overlap.T), max(int(overlap.sum(axis=0).max()), 2)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from anycsp.distributions.base import IntArray
 
 
+def edges_of(adjacent: npt.NDArray[np.bool_]) -> IntArray:
+    """The pairs that a matrix [n, n] joins above its diagonal."""
+    return np.argwhere(np.triu(adjacent, k=1)).astype(np.int64)
+
+
 def erdos_renyi(rng: np.random.Generator, n: int, p: float) -> IntArray:
     """Every pair is an edge with probability p."""
-    first, second = np.nonzero(np.triu(rng.random((n, n)) < p, k=1))
-    return np.stack([first, second], axis=1).astype(np.int64)
+    return edges_of(rng.random((n, n)) < p)
 
 
 def barabasi_albert(rng: np.random.Generator, n: int, m: int) -> IntArray:
@@ -34,8 +39,7 @@ def geometric(rng: np.random.Generator, n: int, radius: float) -> IntArray:
     """Points uniform in the unit square, joined when at most `radius` apart."""
     points = rng.random((n, 2))
     squared = ((points[:, None] - points[None]) ** 2).sum(axis=2)
-    first, second = np.nonzero(np.triu(squared <= radius**2, k=1))
-    return np.stack([first, second], axis=1).astype(np.int64)
+    return edges_of(squared <= radius**2)
 
 
 def greedy_colors(n: int, edges: IntArray) -> int:
