@@ -23,7 +23,7 @@ def choose_model(problem: Problem) -> str:
     available = shipped_models()
     if not available:
         raise ModelError("no model is shipped with this installation: pass --model PATH")
-    for name in (kind_of(problem), "rb", "sat"):
+    for name in (kind_of(problem), "general"):
         if name in available:
             return name
     return available[0]
@@ -31,7 +31,8 @@ def choose_model(problem: Problem) -> str:
 
 def kind_of(problem: Problem) -> str:
     """sat | maxsat: clauses only, below or above the density where random formulas stop being satisfiable;
-    maxcut | coloring: only binary ≠-like tables, over two values or more; rb: anything else."""
+    maxcut | coloring: only binary ≠-like tables, over two values or more; rb: other binary tables only;
+    general: anything else."""
     blocks = [block for block in problem.blocks if len(block)]
     if blocks and all(isinstance(block, ClauseBlock) for block in blocks):
         arities = np.concatenate([block.arity for block in blocks])
@@ -42,6 +43,8 @@ def kind_of(problem: Problem) -> str:
         return "maxsat" if over or weighted else "sat"
     if blocks and all(isinstance(block, TableBlock) for block in blocks):
         relations = [r for block in blocks if isinstance(block, TableBlock) for r in block.relations]
-        if all(len(r.sizes) == 2 and r.layout == "matching" for r in relations):
+        if all(len(r.sizes) == 2 for r in relations):
+            if any(r.layout != "matching" for r in relations):
+                return "rb"
             return "maxcut" if max(max(r.sizes) for r in relations) == 2 else "coloring"
-    return "rb"
+    return "general"
