@@ -9,7 +9,7 @@ from anycsp.models import choose_model
 @pytest.mark.parametrize("name", ["sat", "maxsat", "maxcut", "coloring", "rb"])
 def test_a_distribution_gets_its_own_model(name: str) -> None:
     # The denser formulas of `sat` have no solution, and so are Max-SAT.
-    parameters = {"density": (4.0, 4.3)} if name == "sat" else {}
+    parameters = {"density": ((4.0, 4.3),)} if name == "sat" else {}
     for index in range(5):
         assert choose_model(distributions.draw(distributions.get(name, **parameters), 3, index)) == name
 
