@@ -63,7 +63,13 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
 @click.option("--hint", type=click.Path(), metavar="FILE", help="Start from this answer (JSON or `v` lines).")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Default all cores.")
-@click.option("--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's.")
+@click.option("--temperature", metavar="T|HOT:COLD[,…]", help="Of the policy's softmax; default the model's.")
+@click.option(
+    "--presolve/--no-presolve",
+    default=True,
+    show_default=True,
+    help="Set variables aside that can always take a fitting value last.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")

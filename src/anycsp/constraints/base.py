@@ -128,6 +128,19 @@ class Block(ABC):
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         """Which constraints an assignment (one domain position a variable) satisfies."""
 
+    def rules_out(self, domains: Domains) -> IntArray:
+        """[slots]: how many values of this variable the constraint rules out at most, whatever the others take. All
+        of them, unless the family knows better; one that does also has `allowed` and `take`."""
+        return domains.sizes[self.scope].astype(np.int64)
+
+    def allowed(self, row: int, variable: int, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Which positions of the variable satisfy a constraint, the others being where they are."""
+        raise NotImplementedError(type(self).__name__)
+
+    def take(self, rows: IntArray) -> Self:
+        """Only these constraints."""
+        raise NotImplementedError(type(self).__name__)
+
     @abstractmethod
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         """One constraint as plain JSON data in domain values; `weight` and `hard` only where not the default."""

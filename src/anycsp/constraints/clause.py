@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, ExceptionalLabelling, IntArray, Labelling, Positions, Terms
+from anycsp.constraints.base import (
+    Block,
+    ExceptionalLabelling,
+    IntArray,
+    Labelling,
+    Positions,
+    Terms,
+    ragged_rows,
+)
 from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
@@ -66,6 +74,22 @@ class ClauseBlock(Block):
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         free = positions[self.scope] != self.forbidden
         return self.tautology | (np.bincount(self.slot_constraint()[free], minlength=len(self)) > 0)
+
+    def rules_out(self, domains: Domains) -> IntArray:
+        return np.where(self.tautology[self.slot_constraint()], 0, 1)
+
+    def allowed(self, row: int, variable: int, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        slots = slice(self.scope_start[row], self.scope_start[row + 1])
+        scope, forbidden = self.scope[slots], self.forbidden[slots]
+        own = scope == variable
+        result = np.ones(domains.sizes[variable], dtype=np.bool_)
+        if not self.tautology[row] and (positions[scope] == forbidden)[~own].all():
+            result[forbidden[own]] = False
+        return result
+
+    def take(self, rows: IntArray) -> ClauseBlock:
+        start, slots = ragged_rows(self.scope_start, rows)
+        return ClauseBlock(self.terms.take(rows), start, self.scope[slots], self.forbidden[slots], self.tautology[rows])
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         slots = slice(self.scope_start[row], self.scope_start[row + 1])

@@ -12,7 +12,7 @@ is chosen here by its shape:
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -107,6 +107,16 @@ class Relation:
         first, second = np.full(self.sizes[1], -1, dtype=np.int64), np.full(self.sizes[0], -1, dtype=np.int64)
         first[pairs[:, 1]], second[pairs[:, 0]] = pairs[:, 0], pairs[:, 1]
         return first, second
+
+    @cached_property
+    def rules_out(self) -> IntArray:
+        """[arity]: how many values of each variable are ruled out at most, whatever the others take."""
+        if self.layout == "matching":
+            return np.array([(side >= 0).any() for side in self.conflict], dtype=np.int64)
+        if self.layout == "tuples":
+            return np.array(self.sizes, dtype=np.int64)
+        forbidden = self.truth.reshape(self.sizes) == 0
+        return np.array([forbidden.sum(axis=i).max() for i in range(len(self.sizes))], dtype=np.int64)
 
     def contains(self, rows: IntArray) -> npt.NDArray[np.bool_]:
         """Which rows of positions are in the relation."""
@@ -217,13 +227,34 @@ class TableBlock(Block):
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         result = np.zeros(len(self), dtype=np.bool_)
         taken = positions[self.scope].astype(np.int64)
-        order = np.argsort(self.relation, kind="stable")
-        bounds = np.searchsorted(self.relation[order], np.arange(len(self.relations) + 1))
-        for i, relation in enumerate(self.relations):
-            rows = order[bounds[i] : bounds[i + 1]]
+        for relation, rows in self._by_relation():
             columns = self.scope_start[rows][:, None] + np.arange(len(relation.sizes))
             result[rows] = relation.contains(taken[columns]) if len(rows) else False
         return result
+
+    def _by_relation(self) -> Iterator[tuple[Relation, IntArray]]:
+        """Every relation with the constraints that use it."""
+        order = np.argsort(self.relation, kind="stable")
+        bounds = np.searchsorted(self.relation[order], np.arange(len(self.relations) + 1))
+        for i, relation in enumerate(self.relations):
+            yield relation, order[bounds[i] : bounds[i + 1]]
+
+    def rules_out(self, domains: Domains) -> IntArray:
+        result = np.zeros(len(self.scope), dtype=np.int64)
+        for relation, rows in self._by_relation():
+            result[self.scope_start[rows][:, None] + np.arange(len(relation.sizes))] = relation.rules_out
+        return result
+
+    def allowed(self, row: int, variable: int, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
+        scope, relation = self.scope_of(row), self.relations[self.relation[row]]
+        rows: IntArray = np.tile(positions[scope].astype(np.int64), (domains.sizes[variable], 1))
+        rows[:, scope == variable] = np.arange(len(rows))[:, None]
+        satisfied: npt.NDArray[np.bool_] = relation.contains(rows)
+        return satisfied
+
+    def take(self, rows: IntArray) -> TableBlock:
+        start, slots = ragged_rows(self.scope_start, rows)
+        return TableBlock(self.terms.take(rows), start, self.scope[slots], self.relation[rows], self.relations)
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         scope = self.scope_of(row).tolist()

@@ -17,6 +17,7 @@ from anycsp.problem import Assignment, Problem
 from anycsp.sampling import initial_positions
 from anycsp.search.auto import choose_search
 from anycsp.search.construct import constructed
+from anycsp.search.core import core_of, whole
 from anycsp.search.driver import Callback, Limits, Progress, drive
 from anycsp.search.engine import Engine
 from anycsp.search.hybrid import HybridSearch
@@ -49,6 +50,7 @@ def solve(
     device: str = "cpu",
     temperature: Temperature | None = None,
     stop: threading.Event | None = None,
+    presolve: bool = True,
     profile: bool = False,
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
@@ -59,8 +61,9 @@ def solve(
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
-    from every assignment that violates nothing, asking for a better one, until its limits. `profile` adds where the
-    time of a neural search went to the result.
+    from every assignment that violates nothing, asking for a better one, until its limits. `presolve` sets variables
+    aside that can always be given a value last (search/core.py). `profile` adds where the time of a neural search went
+    to the result.
     """
     if search not in SEARCHES:
         raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
@@ -91,6 +94,7 @@ def solve(
             device=device,
             temperature=temperature,
             stop=stop,
+            presolve=presolve,
         )
     if search == "auto":
         search = choose_search(problem, model)
@@ -101,7 +105,8 @@ def solve(
         chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
     runs = runs or (chosen.runs if chosen is not None else threads)
     check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden if chosen is not None else 1)
-    graph = compile_graph(problem)
+    core = core_of(problem) if presolve else whole(problem)
+    graph = compile_graph(core.problem)
     engine: Engine
     if chosen is None:
         engine = LocalSearch(graph, "auto", runs, seed, threads, steps=steps, seconds=time_limit)
@@ -113,14 +118,16 @@ def solve(
         engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
     if hint is not None:
-        start = _hinted(problem, hint, start)
-    elif search != "neural" and (first := constructed(problem)) is not None:
+        everywhere = np.zeros((runs, problem.num_variables), dtype=start.dtype)
+        everywhere[:, core.kept] = start
+        start = _hinted(problem, hint, everywhere)[:, core.kept]
+    elif search != "neural" and (first := constructed(core.problem)) is not None:
         start[0] = first
     engine.start(start)
     measured = profiled(engine) if profile else None
     outcome = drive(engine, Limits(time_limit, steps, stop or threading.Event()), callback)
 
-    positions = engine.best_positions()[outcome.best.run]
+    positions = core.extended(engine.best_positions()[outcome.best.run])
     counted = problem.violation_of_positions(positions)
     if counted.violated != outcome.best.violated:
         raise RuntimeError(
