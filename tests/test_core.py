@@ -75,12 +75,19 @@ def test_a_long_chain_is_unravelled_from_its_ends() -> None:
 @pytest.mark.parametrize("search", ["neural", "local", "hybrid"])
 def test_solve_gives_the_same_kind_of_answer_with_and_without(search: str) -> None:
     problem = distributions.draw(distributions.get("coloring", n=40, p=(0.05, 0.1)), 1, 0)
-    hint = {name: 1 for name in problem.names}
     for presolve in (True, False):
-        result = solve(problem, search=search, steps=300, hint=hint, presolve=presolve)
+        result = solve(problem, search=search, steps=300, presolve=presolve)
         assert problem.violation(result.assignment).violated == result.violated
         assert result.constraints == problem.num_constraints
         assert result.trace[-1].violated == result.violated
+
+
+def test_a_hint_is_begun_from_as_it_is() -> None:
+    problem = Problem()
+    problem.add_variables(10, range(3))
+    problem.add_not_equal([(i, i + 1) for i in range(9)])
+    assert solve(problem, steps=0).violated == 0
+    assert solve(problem, steps=0, hint=[1] * 10).violated == 9
 
 
 def test_problems_with_auxiliary_variables_are_left_alone() -> None:

@@ -115,7 +115,9 @@ class Relation:
             return np.array([(side >= 0).any() for side in self.conflict], dtype=np.int64)
         if self.layout == "tuples":
             return np.array(self.sizes, dtype=np.int64)
-        forbidden = self.truth.reshape(self.sizes) == 0
+        table = np.empty(self.combinations, dtype=np.uint8)  # not `truth`, which would be kept
+        self.write_truth(table)
+        forbidden = table.reshape(self.sizes) == 0
         return np.array([forbidden.sum(axis=i).max() for i in range(len(self.sizes))], dtype=np.int64)
 
     def contains(self, rows: IntArray) -> npt.NDArray[np.bool_]:

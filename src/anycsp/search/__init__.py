@@ -62,8 +62,8 @@ def solve(
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
     from every assignment that violates nothing, asking for a better one, until its limits. `presolve` sets variables
-    aside that can always be given a value last (search/core.py). `profile` adds where the time of a neural search went
-    to the result.
+    aside that can always be given a value last (search/core.py), unless there is a hint to begin from. `profile`
+    adds where the time of a neural search went to the result.
     """
     if search not in SEARCHES:
         raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
@@ -105,7 +105,7 @@ def solve(
         chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
     runs = runs or (chosen.runs if chosen is not None else threads)
     check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden if chosen is not None else 1)
-    core = core_of(problem) if presolve else whole(problem)
+    core = core_of(problem) if presolve and hint is None else whole(problem)
     graph = compile_graph(core.problem)
     engine: Engine
     if chosen is None:
@@ -118,9 +118,7 @@ def solve(
         engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
     if hint is not None:
-        everywhere = np.zeros((runs, problem.num_variables), dtype=start.dtype)
-        everywhere[:, core.kept] = start
-        start = _hinted(problem, hint, everywhere)[:, core.kept]
+        start = _hinted(problem, hint, start)
     elif search != "neural" and (first := constructed(core.problem)) is not None:
         start[0] = first
     engine.start(start)
