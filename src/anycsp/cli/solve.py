@@ -63,7 +63,7 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
 @click.option("--hint", type=click.Path(), metavar="FILE", help="Start from this answer (JSON or `v` lines).")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Default all cores.")
-@click.option("--temperature", metavar="T|HOT:COLD[,…]", help="Of the policy's softmax; default the model's.")
+@click.option("--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's.")
 @click.option(
     "--presolve/--no-presolve",
     default=True,

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from anycsp.search.engine import Improvement, TemperedEngine
 
-FloatArray = npt.NDArray[np.float64]
-
 FIRST_CYCLE = 200
 """Steps."""
 GROWTH = 2
@@ -30,10 +28,9 @@ class CoolingSearch:
     """A network's engine whose temperature falls from hot to cold, again and again; see `Engine` for the face."""
 
     def __init__(
-        self, engine: TemperedEngine, hot: FloatArray, cold: FloatArray, steps: int | None, seconds: float | None
+        self, engine: TemperedEngine, runs: int, hot: float, cold: float, steps: int | None, seconds: float | None
     ) -> None:
-        """`hot` and `cold` [runs]."""
-        self.engine = engine
+        self.engine, self._runs = engine, runs
         self._hot, self._cold = hot, cold
         self._last_step = math.inf if steps is None else steps
         self._seconds = math.inf if seconds is None else seconds
@@ -56,7 +53,8 @@ class CoolingSearch:
                 taken = self.steps - self._began_at
                 self._begin_cycle((time.perf_counter() - self._began) / max(taken, 1))
                 share = 0.0
-            self.engine.set_temperature(self._hot * (self._cold / self._hot) ** share)
+            temperature = self._hot * (self._cold / self._hot) ** share
+            self.engine.set_temperature(np.full(self._runs, temperature))
             left_of_cycle = math.inf if self._end < math.inf else self._began_at + self._length - self.steps
             hold = int(min(HOLD, first + max_steps - self.steps, left_of_cycle))
             taken = self.engine.advance(hold, until - time.perf_counter())

@@ -10,7 +10,7 @@ from anycsp.graph import ConstraintValueGraph
 from anycsp.search.cooling import CoolingSearch
 from anycsp.search.engine import Engine, NeuralEngine, TemperedEngine
 from anycsp.search.twin import TwinSearch
-from anycsp.temperature import Temperature, of_runs
+from anycsp.temperature import Temperature, as_range
 
 if TYPE_CHECKING:
     from anycsp.models import Model
@@ -30,17 +30,16 @@ def neural_engine(
 ) -> NeuralEngine:
     """The native engine on the processor, where it was built; the PyTorch twin elsewhere. `steps` and `seconds` say
     when the search will end, where that is known: cooling is planned to end with it."""
-    hot, cold = of_runs(temperature, runs)
+    hot, cold = as_range(temperature)
     engine: TemperedEngine
     if native.available() and graph.device.type == "cpu":
         from anycsp.native.search import NativeSearch
 
-        engine = NativeSearch(graph, model.policy, runs, seed, float(hot[0]), threads)
+        engine = NativeSearch(graph, model.policy, runs, seed, hot, threads)
     else:
         native.warn_if_missing()
-        engine = TwinSearch(graph, model.policy, runs, seed, float(hot[0]))
-    fixed = (hot == cold).all() and (hot == hot[0]).all()
-    return engine if fixed else CoolingSearch(engine, hot, cold, steps, seconds)
+        engine = TwinSearch(graph, model.policy, runs, seed, hot)
+    return engine if hot == cold else CoolingSearch(engine, runs, hot, cold, steps, seconds)
 
 
 def profiled(engine: Engine) -> NativeSearch:

@@ -23,7 +23,7 @@ from anycsp.models import Model, load_model, save_model
 from anycsp.operations import Operations
 from anycsp.policy import PolicyNetwork
 from anycsp.sampling import sample_local
-from anycsp.temperature import Temperature, of_runs
+from anycsp.temperature import Temperature, as_range
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.logs import RunLog
@@ -254,8 +254,8 @@ class Trainer:
             counters.best, counters.best_update, counters.since_best = costs[deepest], counters.update, 0
             self.export("best", costs, temperature)
         by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
-        hot, cold = of_runs(temperature, 1)
-        log.row("validation", {**self._position(), **by_depth, "hot": float(hot[0]), "cold": float(cold[0])})
+        hot, cold = as_range(temperature)
+        log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
         shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
         log.say(f"{counters.seconds / 60:6.1f} min  update {counters.update}  unsatisfied: {shown}")
 

@@ -71,13 +71,13 @@ class Ours(Baseline):
 
         from anycsp.graph import compile_graph
         from anycsp.search.twin import TwinSearch
-        from anycsp.temperature import of_runs
+        from anycsp.temperature import as_range
 
         weights = self._weights()
         assert weights is not None, "only the network is drawn"
         model = load_model(weights)
         torch.set_num_threads(1)
-        search = TwinSearch(compile_graph(problem), model.policy, 1, seed, float(of_runs(model.temperature, 1)[1][0]))
+        search = TwinSearch(compile_graph(problem), model.policy, 1, seed, as_range(model.temperature)[1])
         search.start()
         frames = [search.positions[0].tolist()]
         while len(frames) < count and search.advance(1, 60.0):
