@@ -65,6 +65,11 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Default all cores.")
 @click.option("--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's.")
 @click.option(
+    "--guidance",
+    metavar="STRENGTH:MEMORY",
+    help="How hard constraints violated lately pull, and how long; 0 is not at all; default the model's.",
+)
+@click.option(
     "--presolve/--no-presolve",
     default=True,
     show_default=True,

@@ -12,6 +12,7 @@ import safetensors
 import safetensors.torch
 
 from anycsp.errors import AnyCSPError, ModelError
+from anycsp.guidance import UNGUIDED, Guidance, as_guidance
 from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.temperature import Temperature, as_json, as_temperature
 
@@ -27,6 +28,7 @@ class Model:
     policy: PolicyNetwork
     temperature: Temperature = 1.0
     runs: int = 4
+    guidance: Guidance = UNGUIDED
     training: dict[str, Any] = field(default_factory=dict)
     """How it was made: distribution, command, seed, minutes, validation results."""
 
@@ -41,7 +43,7 @@ def save_model(model: Model, path: str | Path) -> None:
     description = {
         "format_version": FORMAT_VERSION,
         "policy": model.policy.config.to_json(),
-        "search": {"temperature": as_json(model.temperature), "runs": model.runs},
+        "search": {"temperature": as_json(model.temperature), "runs": model.runs, "guidance": list(model.guidance)},
         "training": model.training,
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.policy.state_dict().items()}
@@ -72,6 +74,7 @@ def load_model(name_or_path: str | Path) -> Model:
         tensors = safetensors.torch.load_file(path)
         search = description.get("search", {})
         temperature, runs = as_temperature(search.get("temperature", 1.0)), int(search.get("runs", 4))
+        guidance = as_guidance(search.get("guidance", UNGUIDED))
     except ModelError:
         raise
     except (
@@ -91,7 +94,7 @@ def load_model(name_or_path: str | Path) -> Model:
         odd = sorted(set(expected.items()) ^ set(found.items()))[0][0]
         raise ModelError(f"{path}: weights do not match their config (at {odd!r})")
     policy.load_state_dict(tensors)
-    return Model(path.stem, policy.eval(), temperature, runs, description.get("training", {}))
+    return Model(path.stem, policy.eval(), temperature, runs, guidance, description.get("training", {}))
 
 
 def _read_description(path: Path) -> dict[str, Any]:

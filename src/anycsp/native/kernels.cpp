@@ -28,19 +28,20 @@ inline void clear(float* to, int64_t count, float value = 0.f) {
 
 // ── encode: x = E([h, L_V]), and what constraints gather from x ────────────────────────────────────────────────────
 
-// violated[p]: relative weight of X's constraints that its value p alone would leave violated.
-void violated_weight(const Topology& t, const Run& run, int32_t x, float* violated, float* degree) {
+// violated[p]: weight of X's constraints that its value p alone would leave violated; `weights` by constraint.
+void violated_weight(const Topology& t, const Run& run, const float* weights, int32_t x, float* violated,
+                     float* degree) {
     const int32_t values = t.value_start[x + 1] - t.value_start[x];
     *degree = 0;
     for (int32_t p = 0; p < values; ++p) violated[p] = 0;
     for (const Tile* tile = t.tiles; tile < t.tiles + t.tile_count; ++tile) {
         for (int32_t i = tile->exceptional_start[x]; i < tile->exceptional_start[x + 1]; ++i) {
-            const float weight = t.constraint_weight[tile->first + t.exceptional_constraint[i]];
+            const float weight = weights[tile->first + t.exceptional_constraint[i]];
             if (run.exceptions[i] >= 0) violated[run.exceptions[i]] += weight;
             *degree += weight;
         }
         for (int32_t i = tile->labelled_start[x]; i < tile->labelled_start[x + 1]; ++i) {
-            const float weight = t.constraint_weight[tile->first + t.labelled_constraint[i]];
+            const float weight = weights[tile->first + t.labelled_constraint[i]];
             const uint8_t* label = run.labels + t.labelled_label[i];
             for (int32_t p = 0; p < values; ++p) violated[p] += label[p] ? 0.f : weight;
             *degree += weight;
@@ -54,7 +55,7 @@ void encoder_inputs(const Network& n, const Topology& t, const Run& run, Scratch
     for (int32_t x = block.first; x < block.last; ++x) {
         const int32_t values = t.value_start[x + 1] - t.value_start[x], now = run.positions[x];
         float degree = 0;
-        if (n.gain) violated_weight(t, run, x, s.scalar, &degree);
+        if (n.gain) violated_weight(t, run, t.constraint_weight, x, s.scalar, &degree);
         for (int32_t p = 0; p < values; ++p, out += width) {
             const bool chosen = p == now;
             for (int j = 0; j < width; j += kLanes)
@@ -385,6 +386,17 @@ void pool(const Network& n, const Topology& t, Block block, const float* z, floa
     }
 }
 
+// Constraints that were violated lately pull at their variables: see guidance.py.
+void guide(const Topology& t, const Run& run, Scratch& s, Block block) {
+    for (int32_t x = block.first; x < block.last; ++x) {
+        float degree = 0;
+        violated_weight(t, run, run.trace, x, s.scalar, &degree);
+        if (degree == 0) continue;
+        float* logits = run.logits + t.value_start[x];
+        for (int32_t p = 0; p < t.value_start[x + 1] - t.value_start[x]; ++p) logits[p] -= run.guidance * s.scalar[p];
+    }
+}
+
 void sample(const Topology& t, const Run& run, Scratch& s, Block block) {
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
     const float inverse = 1.f / run.temperature;
@@ -445,6 +457,7 @@ void update_block(const Network& n, const Topology& t, const Run& run, const Wor
     dots(s.b, rows, width, n.output2, n.output2_bias, run.logits + first);
     for (int32_t x_ = block.first; x_ < block.last; ++x_)
         run.logits[t.value_start[x_] + run.positions[x_]] += n.inertia;
+    if (run.trace) guide(t, run, s, block);
     finish(s, anycsp::kOther);
     if (run.sample) sample(t, run, s, block);
     finish(s, anycsp::kSample);

@@ -96,6 +96,8 @@ struct Run {
     float* logits = nullptr;  // [values]
     uint64_t key = 0;         // step_key of this run and step
     float temperature = 1;
+    const float* trace = nullptr;  // [constraints] how long each was violated lately; null without guidance
+    float guidance = 0;            // what a logit loses for each unit of trace that its value leaves violated
     bool sample = true;  // draw new positions (global sampling), or leave that to the caller
 };
 

@@ -65,6 +65,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     temperature.assign(runs, options.temperature);
     state = Buffer<float>(runs * values * width);
     logits = Buffer<float>(runs * values);
+    trace = Buffer<float>(options.guidance > 0 ? runs * p.constraints : 0);
     positions = Buffer<int32_t>(runs * variables);
     best_positions = Buffer<int32_t>(runs * variables);
     rows = Buffer<int32_t>(layout->own_rows ? 0 : runs * layout->place.size());
@@ -131,7 +132,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
 }
 
 size_t Search::bytes() const {
-    size_t total = state.bytes() + logits.bytes() + positions.bytes() + best_positions.bytes() + rows.bytes() +
+    size_t total = state.bytes() + logits.bytes() + trace.bytes() + positions.bytes() + best_positions.bytes() + rows.bytes() +
                    exceptions.bytes() + critical.bytes() + labels.bytes() + scratch_memory_.bytes();
     for (const Workspace& w : workspaces_)
         for (const Buffer<float>* b : {&w.x, &w.rows, &w.messages, &w.totals, &w.constraints, &w.own, &w.whole, &w.count})
@@ -159,6 +160,8 @@ Run Search::run_view(int32_t run, uint64_t key) {
     view.logits = logits.data() + run * values;
     view.key = key;
     view.temperature = temperature[run];
+    view.trace = part(trace, run, problem->constraints);
+    view.guidance = options.guidance;
     view.sample = !options.local;
     return view;
 }
@@ -189,8 +192,24 @@ void Search::relabel_run(int32_t run, Each&& each) {
     for (size_t i = 0; i < chunks.size(); ++i) total[chunks[i].instance].add(partial_[run * chunks.size() + i]);
 }
 
+// trace ← memory · trace + [violated]; a constraint holds iff the label of its first variable's current value says so.
+void Search::update_trace(int32_t run) {
+    const Problem& p = *problem;
+    const Labels view = labels_view(run);
+    float* to = trace.data() + run * size_t(p.constraints);
+    for (int32_t c = 0; c < p.constraints; ++c) {
+        const int32_t slot = p.scope_start[c];
+        if (slot == p.scope_start[c + 1]) continue;
+        const int32_t now = view.positions[p.scope[slot]];
+        const bool holds = p.families[p.family_of[c]].exceptional() ? view.exceptions[layout->place[slot]] != now
+                                                                    : view.labels[layout->label_start[slot] + now] != 0;
+        to[c] = options.memory * to[c] + (holds ? 0.f : 1.f);
+    }
+}
+
 template <class Each>
 void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
+    if (options.guidance > 0) update_trace(run);
     const Kernels& k = kernels();
     const Network& n = network->view();
     const Topology& t = layout->topology;
@@ -290,6 +309,7 @@ void Search::start(const int32_t* given) {
             std::copy_n(network->view().initial_state, width, h + size_t(v) * width);
         clear(p, *layout, labels_view(run));
     }
+    std::fill_n(trace.data(), trace.size(), 0.f);
     step = 0;
     improvements.clear();
     std::fill(best_score.begin(), best_score.end(), INFINITY);

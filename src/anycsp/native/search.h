@@ -33,6 +33,7 @@ struct SearchOptions {
     int32_t first_run = 0, runs = 1, threads = 1;
     uint64_t seed = 0;
     float temperature = 1;  // of every run at first
+    float guidance = 0, memory = 1;  // guidance.py
     bool local = false;  // Appendix C: one variable of an instance moves in a step
 };
 
@@ -60,7 +61,7 @@ public:
     int64_t step = 0;
 
     // run-major
-    Buffer<float> state, logits;
+    Buffer<float> state, logits, trace;
     Buffer<int32_t> positions, best_positions, rows, exceptions, critical;
     Buffer<uint8_t> labels;
     std::vector<Violation> current;  // [runs][instances]
@@ -84,6 +85,7 @@ private:
     template <class Each>
     void relabel_run(int32_t run, Each&& each);
     void relabel_all();
+    void update_trace(int32_t run);
     void sample_local(int32_t run);
     void note_improvements(const std::string& found_by);
     bool solved() const;

@@ -15,6 +15,7 @@ import torch
 
 from anycsp import native
 from anycsp.graph import ConstraintValueGraph
+from anycsp.guidance import UNGUIDED, Guidance
 from anycsp.native.weights import step_weights
 from anycsp.policy import PolicyNetwork
 from anycsp.profile import PHASES, Profile
@@ -35,6 +36,7 @@ class NativeSearch:
         seed: int = 0,
         temperature: float = 1.0,
         threads: int = 1,
+        guidance: Guidance = UNGUIDED,
         form: str = "auto",
         tile_bytes: int = 0,
     ) -> None:
@@ -52,6 +54,8 @@ class NativeSearch:
             "threads": threads,
             "seed": seed & (2**64 - 1),
             "temperature": temperature,
+            "guidance": guidance.strength,
+            "memory": guidance.memory,
             "local": config.sampling == "local",
             "hidden": config.hidden,
             "aggregation": config.aggregation,

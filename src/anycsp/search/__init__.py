@@ -11,6 +11,7 @@ import torch
 
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.graph import compile_graph
+from anycsp.guidance import Guidance, as_guidance
 from anycsp.memory import check_memory
 from anycsp.models import Model, choose_model, load_model
 from anycsp.problem import Assignment, Problem
@@ -49,6 +50,7 @@ def solve(
     threads: int | None = None,
     device: str = "cpu",
     temperature: Temperature | None = None,
+    guidance: Guidance | None = None,
     stop: threading.Event | None = None,
     presolve: bool = True,
     profile: bool = False,
@@ -72,6 +74,8 @@ def solve(
             raise AnyCSPError(f"{name} = {limit}: must be positive")
     if temperature is not None:
         temperature = as_temperature(temperature)
+    if guidance is not None:
+        guidance = as_guidance(guidance)
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
     if time_limit is None and steps is None:
@@ -93,6 +97,7 @@ def solve(
             threads=threads,
             device=device,
             temperature=temperature,
+            guidance=guidance,
             stop=stop,
             presolve=presolve,
         )
@@ -115,7 +120,7 @@ def solve(
         chosen.policy.to(device)
         heat = temperature or chosen.temperature
         kind = HybridSearch if search == "hybrid" else neural_engine
-        engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
+        engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit, guidance=guidance)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
     if hint is not None:
         start = _hinted(problem, hint, start)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anycsp import native
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
+from anycsp.guidance import Guidance
 from anycsp.search.cooling import CoolingSearch
 from anycsp.search.engine import Engine, NeuralEngine, TemperedEngine
 from anycsp.search.twin import TwinSearch
@@ -27,18 +28,20 @@ def neural_engine(
     *,
     steps: int | None = None,
     seconds: float | None = None,
+    guidance: Guidance | None = None,
 ) -> NeuralEngine:
     """The native engine on the processor, where it was built; the PyTorch twin elsewhere. `steps` and `seconds` say
     when the search will end, where that is known: cooling is planned to end with it."""
     hot, cold = as_range(temperature)
+    guidance = model.guidance if guidance is None else guidance
     engine: TemperedEngine
     if native.available() and graph.device.type == "cpu":
         from anycsp.native.search import NativeSearch
 
-        engine = NativeSearch(graph, model.policy, runs, seed, hot, threads)
+        engine = NativeSearch(graph, model.policy, runs, seed, hot, threads, guidance)
     else:
         native.warn_if_missing()
-        engine = TwinSearch(graph, model.policy, runs, seed, hot)
+        engine = TwinSearch(graph, model.policy, runs, seed, hot, guidance)
     return engine if hot == cold else CoolingSearch(engine, runs, hot, cold, steps, seconds)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from anycsp.graph import ConstraintValueGraph
+from anycsp.guidance import UNGUIDED, Guidance, guided, updated
 from anycsp.policy import PolicyNetwork
 from anycsp.sampling import initial_positions, sample_global, sample_local
 from anycsp.search.engine import Improvement
@@ -19,9 +20,15 @@ class TwinSearch:
     """R runs of the policy on one graph; see `Engine` for the face."""
 
     def __init__(
-        self, graph: ConstraintValueGraph, policy: PolicyNetwork, runs: int, seed: int = 0, temperature: float = 1.0
+        self,
+        graph: ConstraintValueGraph,
+        policy: PolicyNetwork,
+        runs: int,
+        seed: int = 0,
+        temperature: float = 1.0,
+        guidance: Guidance = UNGUIDED,
     ) -> None:
-        self.graph, self.policy = graph, policy
+        self.graph, self.policy, self.guidance = graph, policy, guidance
         self.runs, self.seed = range(runs), seed
         self.temperature: float | torch.Tensor = temperature
         self.steps = 0
@@ -36,6 +43,7 @@ class TwinSearch:
         else:
             self.positions = torch.as_tensor(np.asarray(positions), dtype=torch.int64, device=self.graph.device)
         self.state = self.policy.start(self.graph, runs)
+        self.trace = torch.zeros(runs, self.graph.num_constraints, device=self.graph.device)
         self._best_score = torch.full((runs, self.graph.instances), torch.inf, dtype=torch.float64)
         self._best_positions = self.positions.clone()
         self._improvements: list[Improvement] = []
@@ -50,12 +58,15 @@ class TwinSearch:
             self.steps += 1
             taken += 1
             output = self.policy(self.graph, self.state, self.positions, self.labels)
-            self.state = output.state
+            self.state, logits = output.state, output.logits
+            if self.guidance.strength > 0:
+                self.trace = updated(self.trace, self.graph.satisfied(self.positions, self.labels), self.guidance)
+                logits = guided(self.graph, logits, self.labels, self.trace, self.guidance)
             draw = (self.temperature, self.seed, self.runs, self.steps)
             if self.policy.config.sampling == "global":
-                self.positions = sample_global(self.graph, output.logits, *draw)
+                self.positions = sample_global(self.graph, logits, *draw)
             else:
-                self.positions = sample_local(self.graph, output.logits, self.positions, *draw)
+                self.positions = sample_local(self.graph, logits, self.positions, *draw)
             self._relabel("network")
             if time.perf_counter() >= until:
                 break

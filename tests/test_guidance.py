@@ -1,0 +1,112 @@
+"""Guidance: the trace is that of the definition, native and twin agree, and it is read, stored and turned off."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from anycsp import Problem, distributions, load_model, native, solve
+from anycsp.errors import AnyCSPError
+from anycsp.graph import compile_graph
+from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guided
+from anycsp.models import Model, save_model
+from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.search.twin import TwinSearch
+
+
+def policy(aggregation: str = "max") -> PolicyNetwork:
+    torch.manual_seed(3)
+    return PolicyNetwork(PolicyConfig(8, aggregation, "gain", True)).eval()
+
+
+def mixed() -> Problem:
+    """Clauses, tables, ≠ and all-different side by side: every way the native search stores labels."""
+    problem = Problem()
+    problem.add_variables(8, range(3))
+    problem.add_not_equal([(i, i + 1) for i in range(7)])
+    problem.add_nogoods([[0, 1, 2], [3, 4, 5]], [0, 1, 2, 2, 1, 0])
+    problem.add_table([5, 6, 7], [(0, 1, 2), (1, 2, 0), (2, 2, 2)])
+    problem.add_all_different([0, 3, 6])
+    problem.add_all_different([1, 2, 4, 7])  # four variables, three values: never satisfied
+    return problem
+
+
+def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
+    problem, guidance = mixed(), Guidance(0.7, 0.9)
+    graph, steps = compile_graph(problem), 6
+    search = TwinSearch(graph, policy(), 2, 5, 1.0, guidance)
+    search.start()
+    trace = np.zeros((2, problem.num_constraints))
+    for _ in range(steps):
+        for run, positions in enumerate(search.positions.numpy()):
+            violated = np.zeros(problem.num_constraints)
+            for block in problem.blocks:
+                violated[block.terms.index] = ~block.satisfied(problem.domains, positions)
+            trace[run] = guidance.memory * trace[run] + violated
+        search.advance(1, np.inf)
+    assert sorted(search.trace[0].tolist()) == pytest.approx(sorted(trace[0].tolist()), rel=1e-5)
+    assert search.trace.sum(dim=1).numpy() == pytest.approx(trace.sum(axis=1), rel=1e-5)
+
+    # A value's logit loses the trace of the constraints it would leave violated: moving there shows which.
+    zero = torch.zeros(2, graph.num_values)
+    pulled = guided(graph, zero, search.labels, search.trace, guidance).numpy()
+    for run in range(2):
+        here = search.positions[run].numpy()
+        for x in range(8):
+            for p in range(3):
+                there = here.copy()
+                there[x] = p
+                satisfied = graph.satisfied(torch.tensor(there[None]), graph.labels(torch.tensor(there[None])))[0]
+                mine = torch.zeros(graph.num_constraints, dtype=torch.bool)
+                mine[graph.edge_constraint[graph.edge_value == 3 * x + p]] = True
+                expected = -guidance.strength * float(search.trace[run][mine & ~satisfied].sum())
+                assert pulled[run, 3 * x + p] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
+@pytest.mark.parametrize("aggregation", ["max", "sum"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_native_and_twin_are_guided_alike(aggregation: str, threads: int) -> None:
+    from anycsp.native.search import NativeSearch
+
+    guidance = Guidance(0.5, 0.98)
+    problems = [mixed(), distributions.draw(distributions.get("sat", n=30, density=((5.0, 6.0),)), 1, 0)]
+    for problem in problems:
+        graph, network = compile_graph(problem), policy(aggregation)
+        twin = TwinSearch(graph, network, 3, 5, 0.8, guidance)
+        fast = NativeSearch(graph, network, 3, 5, 0.8, threads, guidance)
+        twin.start()
+        fast.start()
+        for _ in range(30):
+            twin.advance(1, np.inf)
+            fast.advance(1, np.inf)
+            assert (twin.positions.numpy() == fast.positions).all()
+
+
+def test_a_models_guidance_is_stored_used_and_can_be_turned_off(tmp_path: Path) -> None:
+    save_model(Model("guided", policy(), 1.0, 2, Guidance(2.0, 0.9)), tmp_path / "guided")
+    model = load_model(tmp_path / "guided.safetensors")
+    assert model.guidance == Guidance(2.0, 0.9)
+    options: dict[str, Any] = {"search": "neural", "steps": 40, "seed": 3}
+    plain = Model("plain", policy(), 1.0, 2)
+    stored = solve(mixed(), model=model, **options)
+    same = solve(mixed(), model=plain, guidance=(2.0, 0.9), **options)
+    assert same.best_per_run == stored.best_per_run
+    assert (same.positions == stored.positions).all()
+    off = solve(mixed(), model=model, guidance="0", **options)
+    assert (off.positions == solve(mixed(), model=plain, **options).positions).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("0.5:0.98", (0.5, 0.98)), ([1, 1], (1.0, 1.0)), ("0", UNGUIDED), (0, UNGUIDED)]
+)
+def test_guidance_is_read(given: object, expected: tuple[float, float]) -> None:
+    assert as_guidance(given) == expected
+
+
+@pytest.mark.parametrize("given", ["", "x", "1", "1:2", "-1:0.5", "inf:0.5", "nan:0.5", "1:0.5:1", None, []])
+def test_other_guidance_is_refused(given: object) -> None:
+    with pytest.raises(AnyCSPError, match="guidance"):
+        as_guidance(given)
