@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import time
 from pathlib import Path
 
@@ -34,7 +35,11 @@ class Ours(Baseline):
 
     def version(self) -> str:
         path = self._weights()
-        return "" if path is None else hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+        if path is None:
+            return ""
+        # Search settings too: a run at another temperature is another run.
+        search = json.dumps(json.loads(path.with_suffix(".json").read_text()).get("search", {}), sort_keys=True)
+        return hashlib.sha256(path.read_bytes() + search.encode()).hexdigest()[:12]
 
     def _weights(self) -> Path | None:
         """The model's file: in the folder given, or shipped."""
