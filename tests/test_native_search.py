@@ -403,7 +403,16 @@ def test_bad_weights_raise() -> None:
     graph = compile_graph([mixed_problem(1), mixed_problem(2)])
     module, problem, policy = native.module(), native.native_problem(graph), random_policy(hidden=8)
     layout = module.Layout(problem, "max", 8, False, "auto", 0)
-    options = {"first_run": 0, "runs": 1, "threads": 1, "seed": 0, "temperature": 1.0, "local": False}
+    options = {
+        "first_run": 0,
+        "runs": 1,
+        "threads": 1,
+        "seed": 0,
+        "temperature": 1.0,
+        "guidance": 0.0,
+        "memory": 1.0,
+        "local": False,
+    }
     options |= {"hidden": 8, "aggregation": "max", "gain": False, "inertia": 0.0}
     weights = step_weights(policy, linear=False)
     network = module.make_network(weights, layout, options)
