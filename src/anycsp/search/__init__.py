@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -108,6 +109,8 @@ def solve(
     chosen = None
     if search != "local":
         chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
+        if guidance is not None:
+            chosen = replace(chosen, guidance=guidance)
     runs = runs or (chosen.runs if chosen is not None else threads)
     check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden if chosen is not None else 1)
     core = core_of(problem) if presolve and hint is None else whole(problem)
@@ -120,7 +123,7 @@ def solve(
         chosen.policy.to(device)
         heat = temperature or chosen.temperature
         kind = HybridSearch if search == "hybrid" else neural_engine
-        engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit, guidance=guidance)
+        engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
     if hint is not None:
         start = _hinted(problem, hint, start)

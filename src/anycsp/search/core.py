@@ -8,6 +8,7 @@ the best assignment of the core, so extended, violates what it violates there an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -115,7 +116,7 @@ def _peel(problem: Problem, blocks: list[Block]) -> _Peeled:
     return _Peeled(kept, order, handler, first)
 
 
-def _part(problem: Problem, blocks: list[Block], kept: IntArray, rows_of: Any) -> Problem:
+def _part(problem: Problem, blocks: list[Block], kept: IntArray, rows_of: Callable[[int], IntArray]) -> Problem:
     """The problem of these variables and constraints, numbered anew in the same order."""
     part = Problem(problem.name)
     for x in kept.tolist():

@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.graph import ConstraintValueGraph
-from anycsp.guidance import Guidance
 from anycsp.search.engine import Improvement
 from anycsp.search.local import FOREVER, LocalSearch
 from anycsp.search.neural import neural_engine
@@ -87,12 +86,9 @@ class HybridSearch:
         *,
         steps: int | None = None,
         seconds: float | None = None,
-        guidance: Guidance | None = None,
     ) -> None:
         self.graph = graph
-        self._network = neural_engine(
-            graph, model, runs, seed, temperature, threads, steps=steps, seconds=seconds, guidance=guidance
-        )
+        self._network = neural_engine(graph, model, runs, seed, temperature, threads, steps=steps, seconds=seconds)
         strategy = choose_strategy(graph)
         self._scheduled = strategy == "annealing" and seconds is not None
         free_seconds = None if seconds is None else seconds * (1 - LEAST_SHARE)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from anycsp import native
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
-from anycsp.guidance import Guidance
 from anycsp.search.cooling import CoolingSearch
 from anycsp.search.engine import Engine, NeuralEngine, TemperedEngine
 from anycsp.search.twin import TwinSearch
@@ -28,20 +27,18 @@ def neural_engine(
     *,
     steps: int | None = None,
     seconds: float | None = None,
-    guidance: Guidance | None = None,
 ) -> NeuralEngine:
     """The native engine on the processor, where it was built; the PyTorch twin elsewhere. `steps` and `seconds` say
     when the search will end, where that is known: cooling is planned to end with it."""
     hot, cold = as_range(temperature)
-    guidance = model.guidance if guidance is None else guidance
     engine: TemperedEngine
     if native.available() and graph.device.type == "cpu":
         from anycsp.native.search import NativeSearch
 
-        engine = NativeSearch(graph, model.policy, runs, seed, hot, threads, guidance)
+        engine = NativeSearch(graph, model.policy, runs, seed, hot, threads, model.guidance)
     else:
         native.warn_if_missing()
-        engine = TwinSearch(graph, model.policy, runs, seed, hot, guidance)
+        engine = TwinSearch(graph, model.policy, runs, seed, hot, model.guidance)
     return engine if hot == cold else CoolingSearch(engine, runs, hot, cold, steps, seconds)
 
 

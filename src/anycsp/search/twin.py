@@ -60,7 +60,7 @@ class TwinSearch:
             output = self.policy(self.graph, self.state, self.positions, self.labels)
             self.state, logits = output.state, output.logits
             if self.guidance.strength > 0:
-                self.trace = updated(self.trace, self.graph.satisfied(self.positions, self.labels), self.guidance)
+                self.trace = updated(self.trace, self.satisfied, self.guidance)
                 logits = guided(self.graph, logits, self.labels, self.trace, self.guidance)
             draw = (self.temperature, self.seed, self.runs, self.steps)
             if self.policy.config.sampling == "global":
@@ -83,7 +83,8 @@ class TwinSearch:
 
     def _relabel(self, found_by: str) -> None:
         self.labels = self.graph.labels(self.positions)
-        violations = self.graph.violations(self.graph.satisfied(self.positions, self.labels))
+        self.satisfied = self.graph.satisfied(self.positions, self.labels)
+        violations = self.graph.violations(self.satisfied)
         score = violations.score.cpu()
         better = score < self._best_score
         if not better.any():
