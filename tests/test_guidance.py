@@ -1,4 +1,4 @@
-"""Guidance: the trace is that of the definition, native and twin agree, and it is read, stored and turned off."""
+"""Guidance: the trace is that of the definition; native, twin and training agree; it is read, stored and turned off."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,11 @@ from anycsp.graph import compile_graph
 from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guided
 from anycsp.models import Model, save_model
 from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.sampling import sample_global
 from anycsp.search.twin import TwinSearch
+from anycsp.training.config import TrainingConfig
+from anycsp.training.pool import Pool
+from anycsp.training.rollout import Batch, SearchState, rollout
 
 
 def policy(aggregation: str = "max") -> PolicyNetwork:
@@ -83,6 +87,69 @@ def test_native_and_twin_are_guided_alike(aggregation: str, threads: int) -> Non
             twin.advance(1, np.inf)
             fast.advance(1, np.inf)
             assert (twin.positions.numpy() == fast.positions).all()
+
+
+def test_training_is_guided_as_the_search_is() -> None:
+    """Two windows, the second carried on from the first, take the steps of one search."""
+    guidance, seed, runs = Guidance(0.7, 0.9), 5, range(3)
+    graph, network = compile_graph([mixed(), mixed()]), policy()
+    search = TwinSearch(graph, network, len(runs), seed, 0.8, guidance)
+    search.start()
+    zeros = torch.zeros(len(runs), graph.instances, dtype=torch.float64)
+    trace = torch.zeros(len(runs), graph.num_constraints)
+    fresh = torch.ones(graph.instances, dtype=torch.bool)
+    state = SearchState(search.positions, network.start(graph, len(runs)), fresh, zeros, zeros, trace)
+    heat, taken = torch.full((graph.instances,), 0.8), 0
+    for steps in (4, 3):
+
+        def sample(logits: torch.Tensor, _: torch.Tensor, step: int, taken: int = taken) -> torch.Tensor:
+            return sample_global(graph, logits, 1.0, seed, runs, taken + step + 1)
+
+        _, state = rollout(network, Batch(graph), state, steps, sample, 0.0, temperature=heat, guidance=guidance)
+        search.advance(steps, np.inf)
+        taken += steps
+        assert torch.equal(state.positions, search.positions)
+        assert torch.equal(state.trace, search.trace)
+    assert state.trace.sum() > 0
+
+
+TWO_KINDS = """
+from anycsp import Problem
+def draw(rng):
+    problem = Problem()
+    problem.add_variables(6, range(2))
+    kinds = [lambda: problem.add_all_different([3, 5]), lambda: problem.add_not_equal([(0, 1), (2, 4)])]
+    for kind in rng.permutation(2):
+        kinds[int(kind)]()
+    return problem
+"""
+
+
+def test_a_carried_search_keeps_its_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch groups constraints by kind, and beside other instances the kinds come in another order."""
+    (tmp_path / "two_kinds.py").write_text(TWO_KINDS)
+    monkeypatch.syspath_prepend(tmp_path)
+    config = TrainingConfig(
+        "python:two_kinds:draw", instances=3, window=2, depth=12, lifetime="log-uniform", policy=PolicyConfig(4)
+    )
+    pool = Pool(config, 4)
+    carried, orders = 0, set()
+    for _ in range(30):
+        pool.refresh()
+        graph = pool.batch.graph
+        orders.add(type(graph.labellings[0]))
+        for i, slot in enumerate(pool.slots):
+            own = torch.from_numpy(np.flatnonzero(graph.constraint_instance == i))
+            added = torch.from_numpy(graph.terms.index)[own].argsort().argsort() + 1  # as a trace: 1, 2, … in order
+            if slot.depth > 0:
+                assert (pool.state.trace[:, own] == added).all()
+                carried += 1
+            pool.state.trace[:, own] = added.float()
+        pool.state.fresh[:] = False
+        pool.advanced(pool.state)
+    pool.close()
+    assert carried > 10
+    assert len(orders) == 2
 
 
 def test_a_models_guidance_is_stored_used_and_can_be_turned_off(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import torch
 
 from anycsp import native, operations
 from anycsp.errors import AnyCSPError, ModelError
+from anycsp.guidance import Guidance
 from anycsp.models import Model, load_model, save_model
 from anycsp.operations import Operations
 from anycsp.policy import PolicyConfig, PolicyNetwork
@@ -116,6 +117,7 @@ def test_overrides_reach_every_setting() -> None:
         "baseline=guess",
         "temperatures=[[1, 0]]",
         "polish=20",  # with local_expectation
+        "guidance=[1, 2]",
     ],
 )
 def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
@@ -140,12 +142,13 @@ def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
         replace(SMALL, depth=5, lifetime="fixed", baseline="none", normalise="none"),
         replace(SMALL, fork=True, training_temperature=(2.0, 0.5)),
         replace(SMALL, policy=replace(SMALL.policy, sampling="local")),
+        replace(SMALL, fork=True, guidance=Guidance(0.5, 0.9)),
         pytest.param(
             replace(SMALL, polish=20, local_expectation=False),
             marks=pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}"),
         ),
     ],
-    ids=["carried", "paper-like", "forked", "local", "polished"],
+    ids=["carried", "paper-like", "forked", "local", "guided", "polished"],
 )
 def test_resume_equals_uninterrupted(tmp_path: Path, config: TrainingConfig) -> None:
     whole = Trainer(config, tmp_path / "whole")

@@ -15,6 +15,7 @@ import click
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for every file.")
 @click.option("--runs", type=click.IntRange(min=1), help="Independent searches of every file, at once.")
 @click.option("--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's.")
+@click.option("--guidance", metavar="STRENGTH:MEMORY", help="Pull of constraints violated lately; 0: none.")
 @click.option("--colors", type=click.IntRange(min=1), help="Number of colours for colouring files.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
@@ -26,6 +27,7 @@ def evaluate(
     time_limit: float | None,
     runs: int | None,
     temperature: str | None,
+    guidance: str | None,
     colors: int | None,
     seed: int,
     threads: int | None,
@@ -33,6 +35,7 @@ def evaluate(
 ) -> None:
     """Search every file with MODEL and print what stays unsatisfied."""
     from anycsp.formats import read
+    from anycsp.guidance import as_guidance
     from anycsp.models import load_model
     from anycsp.search import solve
     from anycsp.temperature import as_temperature
@@ -49,6 +52,7 @@ def evaluate(
             time_limit=time_limit,
             runs=runs,
             temperature=None if temperature is None else as_temperature(temperature),
+            guidance=None if guidance is None else as_guidance(guidance),
             seed=seed,
             threads=threads,
         )

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from anycsp.errors import ModelError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FILE = "checkpoint.safetensors"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.errors import AnyCSPError
+from anycsp.guidance import UNGUIDED, Guidance, as_guidance
 from anycsp.policy import PolicyConfig
 from anycsp.temperature import Temperature, as_json, as_temperature
 
@@ -64,6 +65,8 @@ class TrainingConfig:
     """At each window all replicas of an instance continue from the same one of them, chosen at random."""
     training_temperature: Sequence[float] = (1.0, 1.0)
     """Every window of a search draws the temperature of its softmax from this range, log-uniformly."""
+    guidance: Guidance = UNGUIDED
+    """[strength, memory] of the pull of constraints violated lately; also of validation, and stored with the model."""
 
     # ── the loss ─────────────────────────────────────────────────────────────────────────────────
     reward: str = "improve"
@@ -176,6 +179,8 @@ class TrainingConfig:
             ):
                 if name in values:
                     values[name] = tuple(kind(value) for value in values[name])
+            if "guidance" in values:
+                values["guidance"] = as_guidance(values["guidance"])
             for f in fields(TrainingConfig):
                 if f.name in values and f.type == "float":
                     values[f.name] = float(values[f.name])

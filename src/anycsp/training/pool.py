@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -138,17 +139,19 @@ class Pool:
         state = torch.zeros(runs, graph.num_values, self.hidden)
         best = torch.zeros(runs, graph.instances, dtype=torch.float64)
         initial = torch.zeros_like(best)
+        trace = torch.zeros(runs, graph.num_constraints)
         fresh = torch.ones(graph.instances, dtype=torch.bool)
         if kept is not None:
             old = self.state
-            pairs = zip(_ranges(self.batch), _ranges(batch), strict=True)
-            for i, ((old_variables, old_values), (variables, values)) in enumerate(pairs):
+            pairs = zip(_places(self.batch), _places(batch), strict=True)
+            for i, (before, now) in enumerate(pairs):
                 if kept[i]:
-                    positions[:, variables] = old.positions[:, old_variables]
-                    state[:, values] = old.state[:, old_values]
+                    positions[:, now.variables] = old.positions[:, before.variables]
+                    state[:, now.values] = old.state[:, before.values]
+                    trace[:, now.constraints] = old.trace[:, before.constraints]
                     best[:, i], initial[:, i], fresh[i] = old.best[:, i], old.initial[:, i], False
         self.slots, self.batch = slots, batch
-        self.state = SearchState(positions, state, fresh, best, initial)
+        self.state = SearchState(positions, state, fresh, best, initial, trace)
 
     def _fork(self) -> None:
         """All replicas of an instance continue from one of them."""
@@ -162,13 +165,27 @@ class Pool:
         state.positions = state.positions[of_variable, variables].expand_as(state.positions).contiguous()
         state.state = state.state[of_value, values].expand_as(state.state).contiguous()
         columns = torch.arange(graph.instances)
+        of_constraint = chosen[self.batch.constraint_instance]
+        constraints = torch.arange(graph.num_constraints)
+        state.trace = state.trace[of_constraint, constraints].expand_as(state.trace).contiguous()
         state.best = state.best[chosen, columns].expand_as(state.best).contiguous()
         state.initial = state.initial[chosen, columns].expand_as(state.initial).contiguous()
 
 
-def _ranges(batch: Batch) -> Iterator[tuple[slice, slice]]:
-    """Variables and values of every instance; both lie end to end."""
-    start = np.searchsorted(batch.graph.variable_instance, np.arange(batch.graph.instances + 1))
-    for first, last in pairwise(start.tolist()):
-        values = batch.graph.domains.start
-        yield slice(first, last), slice(int(values[first]), int(values[last]))
+class _Places(NamedTuple):
+    """Of one instance in a batch."""
+
+    variables: slice
+    values: slice
+    constraints: Tensor
+    """In the order they were added to the problem: a batch groups those of all its instances by kind."""
+
+
+def _places(batch: Batch) -> Iterator[_Places]:
+    graph = batch.graph
+    constraint_order = np.lexsort((graph.terms.index, graph.constraint_instance))
+    constraints = np.cumsum(np.bincount(graph.constraint_instance, minlength=graph.instances))[:-1]
+    start = np.searchsorted(graph.variable_instance, np.arange(graph.instances + 1))
+    for (first, last), own in zip(pairwise(start.tolist()), np.split(constraint_order, constraints), strict=True):
+        values = slice(int(graph.domains.start[first]), int(graph.domains.start[last]))
+        yield _Places(slice(first, last), values, torch.from_numpy(own))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from anycsp.graph import ConstraintValueGraph
+from anycsp.guidance import UNGUIDED, Guidance, guided, updated
 from anycsp.operations import TWIN, Operations
 from anycsp.policy import PolicyNetwork
 from anycsp.training.local_moves import choice_of_move
@@ -33,10 +34,10 @@ class Batch:
     def constraint_instance(self) -> Tensor:
         return torch.from_numpy(self.graph.constraint_instance)
 
-    def cost(self, positions: Tensor, labels: Tensor) -> Tensor:
+    def cost(self, satisfied: Tensor) -> Tensor:
         """[runs, instances]: violated weight, exact for integer weights."""
-        violated = (~self.graph.satisfied(positions, labels)) * self.graph.constraint_weight
-        total = violated.new_zeros(len(positions), self.graph.instances)
+        violated = (~satisfied) * self.graph.constraint_weight
+        total = violated.new_zeros(len(satisfied), self.graph.instances)
         return total.index_add_(1, self.constraint_instance, violated)
 
     @cached_property
@@ -66,6 +67,8 @@ class SearchState:
     """[runs, instances]: lowest cost seen so far, the true one since the search began."""
     initial: Tensor
     """[runs, instances]: cost of α^(0)."""
+    trace: Tensor
+    """[runs, constraints]: what guidance remembers of them; see `guidance.py`."""
 
 
 @dataclass
@@ -102,31 +105,37 @@ def rollout(
     temperature: Tensor | None = None,
     ops: Operations = TWIN,
     polish: Polish | None = None,
+    guidance: Guidance = UNGUIDED,
 ) -> tuple[Window, SearchState]:
     """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from. `temperature`
     [instances] divides the logits: φ is the distribution that is drawn from. With `polish`, what it makes of a draw
-    has the cost and is the next α, while the probability stays that of the draw."""
+    has the cost and is the next α, while the probability stays that of the draw. `guidance` is part of φ too."""
     graph = batch.graph
-    positions, best = start.positions, start.best
+    positions, best, trace = start.positions, start.best, start.trace
     ops = ops.prepared(policy)
     value_instance = graph.value_instance
     state = torch.where(start.fresh[value_instance][:, None], policy.initial_state, start.state)
     heat = None if temperature is None else temperature[value_instance]
     labels = ops.labels(graph, positions)
-    cost = batch.cost(positions, labels)
+    satisfied = graph.satisfied(positions, labels)
+    cost = batch.cost(satisfied)
     initial = torch.where(start.fresh, cost, start.initial)
     best = torch.where(start.fresh, cost, best)
     local = policy.config.sampling == "local"
     window = Window(torch.arange(graph.instances) if local else batch.variable_instance, [], [], [], [], [])
     for step in range(steps):
         logits, state = policy(graph, state, positions, labels, ops)
+        if guidance.strength > 0:
+            trace = updated(trace, satisfied, guidance)
+            logits = guided(graph, logits, labels, trace, guidance)
         if heat is not None:
             logits = logits / heat
         before = positions, labels, cost
         drawn = sample(logits.detach(), positions, step)
         positions = drawn if polish is None else polish(drawn)
         labels = ops.labels(graph, positions)
-        cost = batch.cost(positions, labels)
+        satisfied = graph.satisfied(positions, labels)
+        cost = batch.cost(satisfied)
         reward = None
         if move_reward is not None:
             # An instance that makes one move could have made any other from where it was; variables that all draw
@@ -145,5 +154,5 @@ def rollout(
         window.cost.append(cost)
         window.best_before.append(best)
         best = torch.minimum(best, cost)
-    end = SearchState(positions, state.detach(), torch.zeros_like(start.fresh), best, initial)
+    end = SearchState(positions, state.detach(), torch.zeros_like(start.fresh), best, initial, trace)
     return window, end

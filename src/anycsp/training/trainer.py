@@ -156,6 +156,7 @@ class Trainer:
                 temperature=self.pool.temperature,
                 ops=self.ops,
                 polish=self._polisher(),
+                guidance=config.guidance,
             )
             loss = reinforce(config, batch, window, end.initial, depth, self.scale)
         with self._timed("backward"):
@@ -242,7 +243,12 @@ class Trainer:
                 self._validation = ValidationSet(config.validation_distribution(), config.validation_instances)
             measured = {
                 temperature: self._validation.measure(
-                    self.averaged, config.validation_depths, temperature, config.validation_runs, config.polish
+                    self.averaged,
+                    config.validation_depths,
+                    temperature,
+                    config.validation_runs,
+                    config.polish,
+                    config.guidance,
                 )
                 for temperature in config.temperatures
             }
@@ -271,7 +277,8 @@ class Trainer:
             "minutes": round(self.counters.seconds / 60, 2),
             "validation": {str(depth): cost for depth, cost in validation.items()},
         }
-        save_model(Model(name, self.averaged, temperature, training=facts), self.folder / name)
+        model = Model(name, self.averaged, temperature, guidance=self.config.guidance, training=facts)
+        save_model(model, self.folder / name)
 
     # ── interruption ─────────────────────────────────────────────────────────────────────────────
 

@@ -11,6 +11,7 @@ import torch
 from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.graph import ConstraintValueGraph, compile_graph
+from anycsp.guidance import UNGUIDED, Guidance
 from anycsp.models import Model
 from anycsp.policy import PolicyNetwork
 from anycsp.search.neural import neural_engine
@@ -35,10 +36,11 @@ class ValidationSet:
         temperature: Temperature = 1.0,
         runs: int = 1,
         polish: int = 0,
+        guidance: Guidance = UNGUIDED,
     ) -> dict[int, float]:
         """Depth → mean violated weight of the best assignment so far, over instances and runs; with `polish`, of those
         that so many proposals for every value make of the policy's."""
-        model = Model("validated", policy, temperature, runs)
+        model = Model("validated", policy, temperature, runs, guidance)
         # A search that cools is planned for its length, so every depth is a search of its own.
         searches = [[depth] for depth in depths] if isinstance(temperature, tuple) else [depths]
         result = {}
