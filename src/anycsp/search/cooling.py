@@ -2,7 +2,8 @@
 
 A policy trained on small instances changes a fixed share of the variables at random in every step, which on a large one
 keeps many constraints violated. Cooling from `hot` to `cold` moves far first and settles at the end. Cycle follows
-cycle, hot again and longer each time; where the end of the search is known, the last one is stretched to end with it.
+cycle, hot again and up to a length longer each time, since what one cycle froze in, more cycles escape and a longer one
+may not; where the end of the search is known, the last one is stretched to end with it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ FIRST_CYCLE = 200
 """Steps."""
 GROWTH = 2
 """Of the cycles' lengths."""
+LONGEST_CYCLE = 3200
+"""Steps."""
 HOLD = 8
 """Steps at one temperature."""
 
@@ -64,7 +67,7 @@ class CoolingSearch:
     def _begin_cycle(self, seconds_a_step: float) -> None:
         """One that leaves no room for an even longer one takes all the room there is."""
         self._began, self._began_at = time.perf_counter(), self.steps
-        self._length *= GROWTH
+        self._length = min(self._length * GROWTH, LONGEST_CYCLE)
         self._end: float = math.inf
         room = self._last_step - self.steps
         if self._length * (1 + GROWTH) > room:
