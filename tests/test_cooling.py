@@ -40,7 +40,6 @@ class Recorder(TwinSearch):
         self._now = np.full(2, math.nan)
 
     def set_temperature(self, temperature: np.ndarray[Any, Any]) -> None:
-        assert len(temperature) == 2
         self._now = temperature
 
     def advance(self, max_steps: int, seconds: float) -> int:
@@ -71,6 +70,15 @@ def test_every_cycle_cools_and_the_last_ends_with_the_search(last: int, run: int
     assert list(lengths[:-1]) == [min(FIRST_CYCLE * GROWTH**i, LONGEST_CYCLES[run]) for i in range(len(lengths) - 1)]
     if last == 30_000:
         assert len(lengths) == (11, 7)[run]
+
+
+def test_a_single_runs_cycles_go_on_growing() -> None:
+    recorder = Recorder()
+    search = CoolingSearch(recorder, 1, 2.0, 0.2, steps=30_000, seconds=None)
+    search.start()
+    while search.steps < 30_000:
+        search.advance(30_000 - search.steps)
+    assert int((np.diff(np.array(recorder.noted)[:, 0]) > 0).sum()) == 6
 
 
 def test_with_a_time_limit_the_last_cycle_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

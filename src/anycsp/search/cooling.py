@@ -23,7 +23,7 @@ FIRST_CYCLE = 200
 GROWTH = 2
 """Of the cycles' lengths."""
 LONGEST_CYCLES = (3200, math.inf)
-"""Steps, of the runs in turn: run 0, run 1, run 2 as run 0, …"""
+"""Steps, of the runs in turn: run 0, run 1, run 2 as run 0, … A single run has the last."""
 HOLD = 8
 """Steps at one temperature."""
 
@@ -80,7 +80,7 @@ class CoolingSearch:
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         self.engine.start(positions)
         deadline = time.perf_counter() + self._seconds
-        self._cycles = [Cycles(longest, self._last_step, deadline) for longest in LONGEST_CYCLES[: self._runs]]
+        self._cycles = [Cycles(longest, self._last_step, deadline) for longest in LONGEST_CYCLES[-self._runs :]]
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
         first, until = self.steps, time.perf_counter() + seconds
