@@ -34,12 +34,13 @@ def unsatisfiable() -> Problem:
 class Recorder(TwinSearch):
     """Notes the temperatures of every step instead of taking it."""
 
-    def __init__(self) -> None:
-        super().__init__(compile_graph(unsatisfiable()), policy(), 2)
+    def __init__(self, runs: int = 2) -> None:
+        super().__init__(compile_graph(unsatisfiable()), policy(), runs)
         self.noted: list[np.ndarray[Any, Any]] = []
-        self._now = np.full(2, math.nan)
+        self._now = np.full(runs, math.nan)
 
     def set_temperature(self, temperature: np.ndarray[Any, Any]) -> None:
+        assert len(temperature) == len(self.runs)
         self._now = temperature
 
     def advance(self, max_steps: int, seconds: float) -> int:
@@ -73,7 +74,7 @@ def test_every_cycle_cools_and_the_last_ends_with_the_search(last: int, run: int
 
 
 def test_a_single_runs_cycles_go_on_growing() -> None:
-    recorder = Recorder()
+    recorder = Recorder(runs=1)
     search = CoolingSearch(recorder, 1, 2.0, 0.2, steps=30_000, seconds=None)
     search.start()
     while search.steps < 30_000:

@@ -2,7 +2,7 @@
 
 Every run keeps a trace of each constraint, τ ← memory · τ + [violated], and the logit of a value loses
 strength · Σ τ(C) over the constraints that the value would leave violated, all else as it is. The weights of breakout
-and clause-weighting local search, given to a policy that was trained without them.
+and clause-weighting local search, given to a policy, whether it was trained with them or not.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from anycsp.cli.options import colors_option, guidance_option, temperature_option
+
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -14,9 +16,9 @@ import click
 @click.option("--steps", type=click.IntRange(min=1), help="Steps of every search.")
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for every file.")
 @click.option("--runs", type=click.IntRange(min=1), help="Independent searches of every file, at once.")
-@click.option("--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's.")
-@click.option("--guidance", metavar="STRENGTH:MEMORY", help="Pull of constraints violated lately; 0: none.")
-@click.option("--colors", type=click.IntRange(min=1), help="Number of colours for colouring files.")
+@temperature_option
+@guidance_option
+@colors_option
 @click.option("--seed", default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")

@@ -18,6 +18,14 @@ format_option = click.option(
 colors_option = click.option(
     "--colors", type=click.IntRange(min=1), metavar="K", help="Number of colours, for graphs to colour."
 )
+temperature_option = click.option(
+    "--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's."
+)
+guidance_option = click.option(
+    "--guidance",
+    metavar="STRENGTH:MEMORY",
+    help="How hard constraints violated lately pull, and how long; 0 is not at all; default the model's.",
+)
 
 
 def file_argument(command: Command) -> Command:

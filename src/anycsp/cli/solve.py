@@ -16,7 +16,14 @@ import numpy as np
 
 import anycsp
 from anycsp.check import WEIGHT_OBJECTIVES
-from anycsp.cli.options import colors_option, file_argument, format_option, warn
+from anycsp.cli.options import (
+    colors_option,
+    file_argument,
+    format_option,
+    guidance_option,
+    temperature_option,
+    warn,
+)
 from anycsp.cli.progress import ProgressLine
 from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
@@ -63,12 +70,8 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
 @click.option("--hint", type=click.Path(), metavar="FILE", help="Start from this answer (JSON or `v` lines).")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Default all cores.")
-@click.option("--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's.")
-@click.option(
-    "--guidance",
-    metavar="STRENGTH:MEMORY",
-    help="How hard constraints violated lately pull, and how long; 0 is not at all; default the model's.",
-)
+@temperature_option
+@guidance_option
 @click.option(
     "--presolve/--no-presolve",
     default=True,

@@ -160,16 +160,16 @@ class Pool:
         chosen = torch.from_numpy(np.random.default_rng(step).integers(self.config.replicas, size=graph.instances))
         chosen = chosen.masked_fill(state.fresh, 0)
         of_variable = chosen[self.batch.variable_instance]
-        of_value = of_variable[graph.value_variable]
-        variables, values = torch.arange(graph.num_variables), torch.arange(graph.num_values)
-        state.positions = state.positions[of_variable, variables].expand_as(state.positions).contiguous()
-        state.state = state.state[of_value, values].expand_as(state.state).contiguous()
-        columns = torch.arange(graph.instances)
-        of_constraint = chosen[self.batch.constraint_instance]
-        constraints = torch.arange(graph.num_constraints)
-        state.trace = state.trace[of_constraint, constraints].expand_as(state.trace).contiguous()
-        state.best = state.best[chosen, columns].expand_as(state.best).contiguous()
-        state.initial = state.initial[chosen, columns].expand_as(state.initial).contiguous()
+        state.positions = _of_runs(state.positions, of_variable)
+        state.state = _of_runs(state.state, of_variable[graph.value_variable])
+        state.trace = _of_runs(state.trace, chosen[self.batch.constraint_instance])
+        state.best = _of_runs(state.best, chosen)
+        state.initial = _of_runs(state.initial, chosen)
+
+
+def _of_runs(tensor: Tensor, run: Tensor) -> Tensor:
+    """[runs, columns, …]: every run gets each column from the run named for it."""
+    return tensor[run, torch.arange(len(run))].expand_as(tensor).contiguous()
 
 
 class _Places(NamedTuple):
