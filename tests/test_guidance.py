@@ -53,7 +53,7 @@ def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
     assert sorted(search.trace[0].tolist()) == pytest.approx(sorted(trace[0].tolist()), rel=1e-5)
     assert search.trace.sum(dim=1).numpy() == pytest.approx(trace.sum(axis=1), rel=1e-5)
 
-    # A value's logit loses the trace of the constraints it would leave violated: moving there shows which.
+    # A value's logit loses the trace of the constraints it would leave violated, by degree: moving there shows which.
     zero = torch.zeros(2, graph.num_values)
     pulled = guided(graph, zero, search.labels, search.trace, guidance).numpy()
     for run in range(2):
@@ -65,7 +65,7 @@ def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
                 satisfied = graph.satisfied(torch.tensor(there[None]), graph.labels(torch.tensor(there[None])))[0]
                 mine = torch.zeros(graph.num_constraints, dtype=torch.bool)
                 mine[graph.edge_constraint[graph.edge_value == 3 * x + p]] = True
-                expected = -guidance.strength * float(search.trace[run][mine & ~satisfied].sum())
+                expected = -guidance.strength * float(search.trace[run][mine & ~satisfied].sum()) / int(mine.sum())
                 assert pulled[run, 3 * x + p] == pytest.approx(expected, abs=1e-5)
 
 

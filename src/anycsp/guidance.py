@@ -1,8 +1,9 @@
 """Guidance: constraints that were violated lately pull at their variables, so that a search leaves local minima.
 
 Every run keeps a trace of each constraint, τ ← memory · τ + [violated], and the logit of a value loses
-strength · Σ τ(C) over the constraints that the value would leave violated, all else as it is. The weights of breakout
-and clause-weighting local search, given to a policy, whether it was trained with them or not.
+strength · Σ τ(C) / deg over the constraints that the value would leave violated, all else as it is; deg is the number
+of constraints on its variable, so that one strength fits sparse and dense problems. The weights of breakout and
+clause-weighting local search, given to a policy, whether it was trained with them or not.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ UNGUIDED = Guidance(0.0, 1.0)
 
 
 def as_guidance(given: object) -> Guidance:
-    """From a pair of numbers, as text "0.5:0.98"; "0" is none."""
+    """From a pair of numbers, as text "5:0.98"; "0" is none."""
     parts = given.split(":") if isinstance(given, str) else given
     if parts in (["0"], 0):
         return UNGUIDED
@@ -49,4 +50,5 @@ def guided(graph: ConstraintValueGraph, logits: Tensor, labels: Tensor, trace: T
     """[runs, values]"""
     violated = torch.zeros_like(logits)
     violated.index_add_(1, graph.edge_value, trace.index_select(1, graph.edge_constraint) * (1 - labels))
-    return logits - guidance.strength * violated
+    degree = graph.by_value.start.diff().clamp(min=1)
+    return logits - guidance.strength * violated / degree

@@ -389,11 +389,12 @@ void pool(const Network& n, const Topology& t, Block block, const float* z, floa
 // Constraints that were violated lately pull at their variables: see guidance.py.
 void guide(const Topology& t, const Run& run, Scratch& s, Block block) {
     for (int32_t x = block.first; x < block.last; ++x) {
-        float degree = 0;
-        violated_weight(t, run, run.trace, x, s.scalar, &degree);
-        if (degree == 0) continue;
+        float traced = 0;
+        violated_weight(t, run, run.trace, x, s.scalar, &traced);
+        if (traced == 0) continue;
+        const float pull = run.guidance / t.degree[x];
         float* logits = run.logits + t.value_start[x];
-        for (int32_t p = 0; p < t.value_start[x + 1] - t.value_start[x]; ++p) logits[p] -= run.guidance * s.scalar[p];
+        for (int32_t p = 0; p < t.value_start[x + 1] - t.value_start[x]; ++p) logits[p] -= pull * s.scalar[p];
     }
 }
 

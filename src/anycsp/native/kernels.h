@@ -97,7 +97,7 @@ struct Run {
     uint64_t key = 0;         // step_key of this run and step
     float temperature = 1;
     const float* trace = nullptr;  // [constraints] how long each was violated lately; null without guidance
-    float guidance = 0;            // what a logit loses for each unit of trace that its value leaves violated
+    float guidance = 0;            // what a logit loses where its value leaves all violated, at a trace of 1
     bool sample = true;  // draw new positions (global sampling), or leave that to the caller
 };
 
