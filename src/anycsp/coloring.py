@@ -41,21 +41,25 @@ def large_clique(vertices: int, edges: Edges) -> list[int]:
 
 
 def dsatur(vertices: int, edges: Edges) -> list[int]:
-    """Brélaz's greedy colouring, colours from 0: next the vertex that sees most colours, then of most neighbours."""
+    """Brélaz's greedy colouring (1979), colours from 0: next the vertex that sees most colours, ties by uncoloured
+    neighbours, then by index."""
     import heapq
 
     around = neighbours(vertices, edges)
     color = [-1] * vertices
     seen: list[set[int]] = [set() for _ in range(vertices)]
-    heap = [(0, -len(around[v]), v) for v in range(vertices)]
+    uncolored = [len(near) for near in around]
+    # Entries of the heap grow stale as neighbours are coloured; a stale one is dropped when it surfaces.
+    heap = [(0, -uncolored[v], v) for v in range(vertices)]
     heapq.heapify(heap)
     while heap:
-        saturation, _, v = heapq.heappop(heap)
-        if color[v] >= 0 or -saturation < len(seen[v]):
-            continue  # coloured already, or an entry from before it saw more colours
+        saturation, degree, v = heapq.heappop(heap)
+        if color[v] >= 0 or (-saturation, -degree) != (len(seen[v]), uncolored[v]):
+            continue
         color[v] = next(c for c in range(vertices) if c not in seen[v])
         for w in around[v]:
-            if color[w] < 0 and color[v] not in seen[w]:
+            if color[w] < 0:
                 seen[w].add(color[v])
-                heapq.heappush(heap, (-len(seen[w]), -len(around[w]), w))
+                uncolored[w] -= 1
+                heapq.heappush(heap, (-len(seen[w]), -uncolored[w], w))
     return color

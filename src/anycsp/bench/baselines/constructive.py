@@ -10,14 +10,6 @@ from anycsp.bench.baseline import BaselineResult, Point
 from anycsp.problem import Problem
 
 
-def smallest_free(color: Sequence[int], neighbours: Sequence[int]) -> int:
-    taken = {color[u] for u in neighbours}
-    smallest = 0
-    while smallest in taken:
-        smallest += 1
-    return smallest
-
-
 def colored(problem: Problem, colors: int, color: Sequence[int], seconds: float, steps: int = 0) -> BaselineResult:
     """A conflict-free colouring as an answer to the decision problem: one that needs more colours than there
     are is cut down to them, with the conflicts that makes, and its own number goes into the note."""
