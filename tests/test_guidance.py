@@ -10,7 +10,7 @@ import torch
 from anycsp import Problem, distributions, load_model, native, solve
 from anycsp.errors import AnyCSPError
 from anycsp.graph import compile_graph
-from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guided
+from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guidance_json, guided
 from anycsp.models import Model, save_model
 from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.sampling import sample_global
@@ -38,7 +38,7 @@ def mixed() -> Problem:
 
 
 def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
-    problem, guidance = mixed(), Guidance(0.7, 0.9)
+    problem, guidance = mixed(), Guidance((0.7,), 0.9)
     graph, steps = compile_graph(problem), 6
     search = TwinSearch(graph, policy(), 2, 5, 1.0, guidance)
     search.start()
@@ -65,7 +65,7 @@ def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
                 satisfied = graph.satisfied(torch.tensor(there[None]), graph.labels(torch.tensor(there[None])))[0]
                 mine = torch.zeros(graph.num_constraints, dtype=torch.bool)
                 mine[graph.edge_constraint[graph.edge_value == 3 * x + p]] = True
-                expected = -guidance.strength * float(search.trace[run][mine & ~satisfied].sum()) / int(mine.sum())
+                expected = -0.7 * float(search.trace[run][mine & ~satisfied].sum()) / int(mine.sum())
                 assert pulled[run, 3 * x + p] == pytest.approx(expected, abs=1e-5)
 
 
@@ -75,7 +75,7 @@ def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
 def test_native_and_twin_are_guided_alike(aggregation: str, threads: int) -> None:
     from anycsp.native.search import NativeSearch
 
-    guidance = Guidance(0.5, 0.98)
+    guidance = Guidance((0.5, 3.0), 0.98)
     problems = [mixed(), distributions.draw(distributions.get("sat", n=30, density=((5.0, 6.0),)), 1, 0)]
     for problem in problems:
         graph, network = compile_graph(problem), policy(aggregation)
@@ -91,7 +91,7 @@ def test_native_and_twin_are_guided_alike(aggregation: str, threads: int) -> Non
 
 def test_training_is_guided_as_the_search_is() -> None:
     """Two windows, the second carried on from the first, take the steps of one search."""
-    guidance, seed, runs = Guidance(0.7, 0.9), 5, range(3)
+    guidance, seed, runs = Guidance((0.7, 0.2), 0.9), 5, range(3)
     graph, network = compile_graph([mixed(), mixed()]), policy()
     search = TwinSearch(graph, network, len(runs), seed, 0.8, guidance)
     search.start()
@@ -153,13 +153,14 @@ def test_a_carried_search_keeps_its_trace(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_models_guidance_is_stored_used_and_can_be_turned_off(tmp_path: Path) -> None:
-    save_model(Model("guided", policy(), 1.0, 2, Guidance(2.0, 0.9)), tmp_path / "guided")
+    given = Guidance((2.0, 5.0), 0.9)
+    save_model(Model("guided", policy(), 1.0, 4, given), tmp_path / "guided")
     model = load_model(tmp_path / "guided.safetensors")
-    assert model.guidance == Guidance(2.0, 0.9)
+    assert model.guidance == given
     options: dict[str, Any] = {"search": "neural", "steps": 40, "seed": 3}
-    plain = Model("plain", policy(), 1.0, 2)
+    plain = Model("plain", policy(), 1.0, 4)
     stored = solve(mixed(), model=model, **options)
-    same = solve(mixed(), model=plain, guidance=(2.0, 0.9), **options)
+    same = solve(mixed(), model=plain, guidance="2,5:0.9", **options)
     assert same.best_per_run == stored.best_per_run
     assert (same.positions == stored.positions).all()
     off = solve(mixed(), model=model, guidance="0", **options)
@@ -167,13 +168,46 @@ def test_a_models_guidance_is_stored_used_and_can_be_turned_off(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("0.5:0.98", (0.5, 0.98)), ([1, 1], (1.0, 1.0)), ("0", UNGUIDED), (0, UNGUIDED)]
+    ("given", "expected"),
+    [
+        ("0.5:0.98", ((0.5,), 0.98)),
+        ("1,4:0.98", ((1.0, 4.0), 0.98)),
+        ([1, 1], ((1.0,), 1.0)),
+        ([[0, 2.5], 1], ((0.0, 2.5), 1.0)),
+        ("0", UNGUIDED),
+        (0, UNGUIDED),
+    ],
 )
-def test_guidance_is_read(given: object, expected: tuple[float, float]) -> None:
-    assert as_guidance(given) == expected
+def test_guidance_is_read_and_written(given: object, expected: tuple[tuple[float, ...], float]) -> None:
+    guidance = as_guidance(given)
+    assert guidance == expected
+    assert as_guidance(guidance_json(guidance)) == guidance
 
 
-@pytest.mark.parametrize("given", ["", "x", "1", "1:2", "-1:0.5", "inf:0.5", "nan:0.5", "1:0.5:1", None, []])
+def test_pairs_of_runs_take_turns_with_strengths() -> None:
+    assert Guidance((1.0, 4.0), 0.98).of(range(7)) == [1, 1, 4, 4, 1, 1, 4]
+    assert Guidance((1.0, 4.0), 0.98).of(range(2, 4)) == [4, 4]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "x",
+        "1",
+        "1:2",
+        "-1:0.5",
+        "inf:0.5",
+        "nan:0.5",
+        "1:0.5:1",
+        "1,:0.5",
+        "1,-1:0.5",
+        "1:0.5,0.6",
+        [[], 0.5],
+        None,
+        [],
+    ],
+)
 def test_other_guidance_is_refused(given: object) -> None:
     with pytest.raises(AnyCSPError, match="guidance"):
         as_guidance(given)

@@ -409,7 +409,7 @@ def test_bad_weights_raise() -> None:
         "threads": 1,
         "seed": 0,
         "temperature": 1.0,
-        "guidance": 0.0,
+        "guidance": [0.0],
         "memory": 1.0,
         "local": False,
     }

@@ -142,7 +142,7 @@ def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
         replace(SMALL, depth=5, lifetime="fixed", baseline="none", normalise="none"),
         replace(SMALL, fork=True, training_temperature=(2.0, 0.5)),
         replace(SMALL, policy=replace(SMALL.policy, sampling="local")),
-        replace(SMALL, fork=True, guidance=Guidance(0.5, 0.9)),
+        replace(SMALL, fork=True, guidance=Guidance((0.5, 2.0), 0.9)),
         pytest.param(
             replace(SMALL, polish=20, local_expectation=False),
             marks=pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}"),

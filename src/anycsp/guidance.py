@@ -4,10 +4,13 @@ Every run keeps a trace of each constraint, τ ← memory · τ + [violated], an
 strength · Σ τ(C) / deg over the constraints that the value would leave violated, all else as it is; deg is the number
 of constraints on its variable, so that one strength fits sparse and dense problems. The weights of breakout and
 clause-weighting local search, given to a policy, whether it was trained with them or not.
+
+A pull that melts the frozen domains of one problem keeps another from ever ordering, so runs may differ in strength.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -18,27 +21,43 @@ from anycsp.graph import ConstraintValueGraph
 
 
 class Guidance(NamedTuple):
-    strength: float
-    """0: none."""
+    strengths: tuple[float, ...]
+    """Pairs of runs take turns with them (the runs of a pair differ in their cooling); (0,): none."""
     memory: float
     """Of the trace, from step to step: 0.98 forgets within 50 steps."""
 
+    def __bool__(self) -> bool:
+        return max(self.strengths) > 0
 
-UNGUIDED = Guidance(0.0, 1.0)
+    def of(self, runs: Iterable[int]) -> list[float]:
+        """The strength of each run."""
+        return [self.strengths[run // 2 % len(self.strengths)] for run in runs]
+
+
+UNGUIDED = Guidance((0.0,), 1.0)
 
 
 def as_guidance(given: object) -> Guidance:
-    """From a pair of numbers, as text "5:0.98"; "0" is none."""
-    parts = given.split(":") if isinstance(given, str) else given
-    if parts in (["0"], 0):
+    """From a strength, or several, and a memory, as text "5:0.98" or "1,4:0.98"; "0" is none."""
+    if isinstance(given, str):
+        given = [part.split(",") if "," in part else part for part in given.split(":")]
+    if given in (["0"], 0):
         return UNGUIDED
     try:
-        strength, memory = (float(part) for part in parts)  # type: ignore[attr-defined]
+        several, memory = given  # type: ignore[misc]
+        strengths = tuple(float(s) for s in (several if isinstance(several, (list, tuple)) else [several]))
+        memory = float(memory)
     except (TypeError, ValueError):
-        strength = memory = -1.0
-    if not (0 <= strength < float("inf") and 0 <= memory <= 1):
+        strengths, memory = (), -1.0
+    if not (strengths and all(0 <= s < float("inf") for s in strengths) and 0 <= memory <= 1):
         raise AnyCSPError(f"guidance = {given}: must be STRENGTH:MEMORY, at least 0 and between 0 and 1")
-    return Guidance(strength, memory)
+    return Guidance(strengths, memory)
+
+
+def guidance_json(guidance: Guidance) -> list[float | Sequence[float]]:
+    """What `as_guidance` reads."""
+    strengths = guidance.strengths
+    return [strengths[0] if len(strengths) == 1 else list(strengths), guidance.memory]
 
 
 def updated(trace: Tensor, satisfied: Tensor, guidance: Guidance) -> Tensor:
@@ -50,5 +69,5 @@ def guided(graph: ConstraintValueGraph, logits: Tensor, labels: Tensor, trace: T
     """[runs, values]"""
     violated = torch.zeros_like(logits)
     violated.index_add_(1, graph.edge_value, trace.index_select(1, graph.edge_constraint) * (1 - labels))
-    degree = graph.by_value.start.diff().clamp(min=1)
-    return logits - guidance.strength * violated / degree
+    strength = logits.new_tensor(guidance.of(range(len(logits))))[:, None]
+    return logits - strength * violated / graph.by_value.start.diff().clamp(min=1)

@@ -12,7 +12,7 @@ import safetensors
 import safetensors.torch
 
 from anycsp.errors import AnyCSPError, ModelError
-from anycsp.guidance import UNGUIDED, Guidance, as_guidance
+from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
 from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.temperature import Temperature, as_json, as_temperature
 
@@ -43,7 +43,11 @@ def save_model(model: Model, path: str | Path) -> None:
     description = {
         "format_version": FORMAT_VERSION,
         "policy": model.policy.config.to_json(),
-        "search": {"temperature": as_json(model.temperature), "runs": model.runs, "guidance": list(model.guidance)},
+        "search": {
+            "temperature": as_json(model.temperature),
+            "runs": model.runs,
+            "guidance": guidance_json(model.guidance),
+        },
         "training": model.training,
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.policy.state_dict().items()}

@@ -65,7 +65,8 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     temperature.assign(runs, options.temperature);
     state = Buffer<float>(runs * values * width);
     logits = Buffer<float>(runs * values);
-    trace = Buffer<float>(options.guidance > 0 ? runs * p.constraints : 0);
+    const bool guided = *std::max_element(options.guidance.begin(), options.guidance.end()) > 0;
+    trace = Buffer<float>(guided ? runs * p.constraints : 0);
     positions = Buffer<int32_t>(runs * variables);
     best_positions = Buffer<int32_t>(runs * variables);
     rows = Buffer<int32_t>(layout->own_rows ? 0 : runs * layout->place.size());
@@ -160,8 +161,8 @@ Run Search::run_view(int32_t run, uint64_t key) {
     view.logits = logits.data() + run * values;
     view.key = key;
     view.temperature = temperature[run];
-    view.trace = part(trace, run, problem->constraints);
-    view.guidance = options.guidance;
+    view.guidance = options.guidance[run];
+    view.trace = view.guidance > 0 ? part(trace, run, problem->constraints) : nullptr;
     view.sample = !options.local;
     return view;
 }
@@ -209,7 +210,7 @@ void Search::update_trace(int32_t run) {
 
 template <class Each>
 void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
-    if (options.guidance > 0) update_trace(run);
+    if (options.guidance[run] > 0) update_trace(run);
     const Kernels& k = kernels();
     const Network& n = network->view();
     const Topology& t = layout->topology;

@@ -33,7 +33,8 @@ struct SearchOptions {
     int32_t first_run = 0, runs = 1, threads = 1;
     uint64_t seed = 0;
     float temperature = 1;  // of every run at first
-    float guidance = 0, memory = 1;  // guidance.py
+    std::vector<float> guidance;  // strength for each run; guidance.py
+    float memory = 1;             // of its trace
     bool local = false;  // Appendix C: one variable of an instance moves in a step
 };
 

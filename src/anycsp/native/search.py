@@ -54,7 +54,7 @@ class NativeSearch:
             "threads": threads,
             "seed": seed & (2**64 - 1),
             "temperature": temperature,
-            "guidance": guidance.strength,
+            "guidance": guidance.of(indices),
             "memory": guidance.memory,
             "local": config.sampling == "local",
             "hidden": config.hidden,

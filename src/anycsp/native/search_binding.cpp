@@ -112,13 +112,16 @@ std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::share
     o.threads = nb::cast<int32_t>(options["threads"]);
     o.seed = nb::cast<uint64_t>(options["seed"]);
     o.temperature = nb::cast<float>(options["temperature"]);
-    o.guidance = nb::cast<float>(options["guidance"]);
+    o.guidance = nb::cast<std::vector<float>>(options["guidance"]);
     o.memory = nb::cast<float>(options["memory"]);
     o.local = nb::cast<bool>(options["local"]);
     if (o.runs < 1) throw std::invalid_argument("runs below 1");
     if (o.threads < 1 || o.threads > 1024) throw std::invalid_argument("threads not between 1 and 1024");
     if (!(o.temperature > 0)) throw std::invalid_argument("temperature not above 0");
-    if (!(o.guidance >= 0) || !(o.memory >= 0 && o.memory <= 1)) throw std::invalid_argument("guidance out of range");
+    if (o.guidance.size() != size_t(o.runs)) throw std::invalid_argument("guidance: not [runs]");
+    for (const float strength : o.guidance)
+        if (!(strength >= 0)) throw std::invalid_argument("guidance below 0");
+    if (!(o.memory >= 0 && o.memory <= 1)) throw std::invalid_argument("memory not between 0 and 1");
     if (layout->topology.value_start != problem->value_start.data())
         throw std::invalid_argument("layout of another problem");
     if (network->view().form != layout->form) throw std::invalid_argument("network of another form");

@@ -59,7 +59,7 @@ class TwinSearch:
             taken += 1
             output = self.policy(self.graph, self.state, self.positions, self.labels)
             self.state, logits = output.state, output.logits
-            if self.guidance.strength > 0:
+            if self.guidance:
                 self.trace = updated(self.trace, self.satisfied, self.guidance)
                 logits = guided(self.graph, logits, self.labels, self.trace, self.guidance)
             draw = (self.temperature, self.seed, self.runs, self.steps)

@@ -12,7 +12,7 @@ from typing import Any
 from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.errors import AnyCSPError
-from anycsp.guidance import UNGUIDED, Guidance, as_guidance
+from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
 from anycsp.policy import PolicyConfig
 from anycsp.temperature import Temperature, as_json, as_temperature
 
@@ -213,6 +213,7 @@ class TrainingConfig:
                 validation_depths=list(self.validation_depths),
                 training_temperature=list(self.training_temperature),
                 temperatures=[as_json(t) for t in self.temperatures],  # type: ignore[misc]
+                guidance=guidance_json(self.guidance),  # type: ignore[arg-type]
             )
         )
 

@@ -125,7 +125,7 @@ def rollout(
     window = Window(torch.arange(graph.instances) if local else batch.variable_instance, [], [], [], [], [])
     for step in range(steps):
         logits, state = policy(graph, state, positions, labels, ops)
-        if guidance.strength > 0:
+        if guidance:
             trace = updated(trace, satisfied, guidance)
             logits = guided(graph, logits, labels, trace, guidance)
         if heat is not None:
