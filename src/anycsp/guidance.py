@@ -11,7 +11,7 @@ A pull that melts the frozen domains of one problem keeps another from ever orde
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -37,21 +37,21 @@ class Guidance(NamedTuple):
 UNGUIDED = Guidance((0.0,), 1.0)
 
 
-def as_guidance(given: object) -> Guidance:
+def as_guidance(given: Any) -> Guidance:
     """From a strength, or several, and a memory, as text "5:0.98" or "1,4:0.98"; "0" is none."""
-    if isinstance(given, str):
-        given = [part.split(",") if "," in part else part for part in given.split(":")]
-    if given in (["0"], 0):
+    parts = [part.split(",") for part in given.split(":")] if isinstance(given, str) else given
+    if parts in ([["0"]], 0):
         return UNGUIDED
     try:
-        several, memory = given  # type: ignore[misc]
-        strengths = tuple(float(s) for s in (several if isinstance(several, (list, tuple)) else [several]))
-        memory = float(memory)
+        strength, memory = (part if isinstance(part, (list, tuple)) else [part] for part in parts)
+        guidance = Guidance(tuple(map(float, strength)), *map(float, memory))
     except (TypeError, ValueError):
-        strengths, memory = (), -1.0
-    if not (strengths and all(0 <= s < float("inf") for s in strengths) and 0 <= memory <= 1):
+        guidance = Guidance((), -1.0)
+    if not (
+        guidance.strengths and all(0 <= s < float("inf") for s in guidance.strengths) and 0 <= guidance.memory <= 1
+    ):
         raise AnyCSPError(f"guidance = {given}: must be STRENGTH:MEMORY, at least 0 and between 0 and 1")
-    return Guidance(strengths, memory)
+    return guidance
 
 
 def guidance_json(guidance: Guidance) -> list[float | Sequence[float]]:
