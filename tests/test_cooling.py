@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 
 from anycsp import AnyCSPError, Problem, native, solve
 from anycsp.graph import compile_graph
+from anycsp.guidance import Guidance
 from anycsp.models import Model, load_model, save_model
 from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.search.cooling import FIRST_CYCLE, GROWTH, LONGEST_CYCLES, CoolingSearch
@@ -37,11 +39,15 @@ class Recorder(TwinSearch):
     def __init__(self, runs: int = 2) -> None:
         super().__init__(compile_graph(unsatisfiable()), policy(), runs)
         self.noted: list[np.ndarray[Any, Any]] = []
+        self.restarts: list[tuple[int, list[int]]] = []
         self._now = np.full(runs, math.nan)
 
     def set_temperature(self, temperature: np.ndarray[Any, Any]) -> None:
         assert len(temperature) == len(self.runs)
         self._now = temperature
+
+    def restart(self, runs: Sequence[int]) -> None:
+        self.restarts.append((self.steps, list(runs)))
 
     def advance(self, max_steps: int, seconds: float) -> int:
         self.noted += [self._now] * max_steps
@@ -73,6 +79,17 @@ def test_every_cycle_cools_and_the_last_ends_with_the_search(last: int, run: int
         assert len(lengths) == (11, 7)[run]
 
 
+def test_cycles_that_stopped_growing_are_new_tries() -> None:
+    recorder = Recorder(runs=5)
+    search = CoolingSearch(recorder, 5, 2.0, 0.2, steps=30_000, seconds=None)
+    search.start()
+    while search.steps < 30_000:
+        search.advance(1000)
+    noted = np.array(recorder.noted)[:, 0]
+    starts = np.flatnonzero(np.r_[True, noted[1:] > noted[:-1]])
+    assert recorder.restarts == [(step, [0, 2, 4]) for step in starts[5:]]  # after 200, 400, 800, 1600 and 3200
+
+
 def test_a_single_runs_cycles_go_on_growing() -> None:
     recorder = Recorder(runs=1)
     search = CoolingSearch(recorder, 1, 2.0, 0.2, steps=30_000, seconds=None)
@@ -80,6 +97,7 @@ def test_a_single_runs_cycles_go_on_growing() -> None:
     while search.steps < 30_000:
         search.advance(30_000 - search.steps)
     assert int((np.diff(np.array(recorder.noted)[:, 0]) > 0).sum()) == 6
+    assert recorder.restarts == []
 
 
 def test_with_a_time_limit_the_last_cycle_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +124,32 @@ def test_native_and_twin_cool_alike() -> None:
         engine.advance(40)
     assert (np.asarray(twin.positions) == np.asarray(fast.positions)).all()
     assert [i[:1] + i[2:] for i in twin.improvements()] == [i[:1] + i[2:] for i in fast.improvements()]
+
+
+@pytest.mark.skipif(not native.available(), reason="no native module")
+def test_native_and_twin_restart_alike_and_forget_all() -> None:
+    from anycsp.native.search import NativeSearch
+
+    graph, network, guidance = compile_graph(unsatisfiable()), policy(), Guidance((2.0,), 0.9)
+    twin = TwinSearch(graph, network, 3, 5, 1.0, guidance)
+    fast = NativeSearch(graph, network, 3, 5, 1.0, 1, guidance)
+    for engine in (twin, fast):
+        engine.start()
+        engine.advance(12, math.inf)
+        before = np.asarray(engine.positions).copy()
+        engine.restart([0, 2])
+        assert (np.asarray(engine.positions)[1] == before[1]).all()
+        assert (np.asarray(engine.positions)[[0, 2]] != before[[0, 2]]).any(axis=1).all()
+    assert (twin.trace[[0, 2]] == 0).all()
+    assert twin.trace[1].sum() > 0
+    assert (twin.state[[0, 2]] == network.initial_state).all()
+    assert (fast.state()[[0, 2]] == network.initial_state.detach().numpy()).all()
+    for _ in range(8):
+        assert (twin.positions.numpy() == fast.positions).all()
+        for engine in (twin, fast):
+            engine.advance(1, math.inf)
+    with pytest.raises(ValueError, match="no such run"):
+        fast.restart([3])
 
 
 @pytest.mark.skipif(not native.available(), reason="no native module")

@@ -13,9 +13,9 @@ from anycsp.graph import ConstraintValueGraph
 from anycsp.randomness import uniforms
 
 
-def initial_positions(graph: ConstraintValueGraph, seed: int, runs: range) -> Tensor:
-    """α^(0): every variable uniform over its domain; the draw of step 0."""
-    u = uniforms(seed, runs, 0, graph.num_variables, graph.device)
+def initial_positions(graph: ConstraintValueGraph, seed: int, runs: range, step: int = 0) -> Tensor:
+    """α^(0): every variable uniform over its domain. The draw of step 0; of minus `step` where a run begins anew."""
+    u = uniforms(seed, runs, -step, graph.num_variables, graph.device)
     return torch.minimum((u.double() * graph.domain_size).long(), graph.domain_size - 1)
 
 

@@ -295,25 +295,36 @@ bool Search::solved() const {
            std::any_of(best_score.begin(), best_score.end(), [](double score) { return score <= 0; });
 }
 
+// A random assignment, drawn by the key of minus this step, and nothing remembered.
+void Search::begin(int32_t run) {
+    const Problem& p = *problem;
+    const size_t width = network->view().width;
+    const uint64_t key = step_key(options.seed, options.first_run + run, uint64_t(0) - step);
+    int32_t* to = positions.data() + run * size_t(p.variables);
+    for (int32_t x = 0; x < p.variables; ++x)
+        to[x] = static_cast<int32_t>(static_cast<double>(uniform(key, x)) * p.domain_size(x));
+    float* h = state.data() + run * size_t(p.values()) * width;
+    for (int32_t v = 0; v < p.values(); ++v) std::copy_n(network->view().initial_state, width, h + size_t(v) * width);
+    if (trace.size() > 0) std::fill_n(trace.data() + run * size_t(p.constraints), p.constraints, 0.f);
+}
+
 void Search::start(const int32_t* given) {
     began_ = now();
     const Problem& p = *problem;
-    const size_t variables = p.variables, width = network->view().width;
+    step = 0;
     for (int32_t run = 0; run < options.runs; ++run) {
-        int32_t* to = positions.data() + run * variables;
-        const uint64_t key = step_key(options.seed, options.first_run + run, 0);
-        for (int32_t x = 0; x < p.variables; ++x)
-            to[x] = given ? given[run * variables + x]
-                          : static_cast<int32_t>(static_cast<double>(uniform(key, x)) * p.domain_size(x));
-        float* h = state.data() + run * size_t(p.values()) * width;
-        for (int32_t v = 0; v < p.values(); ++v)
-            std::copy_n(network->view().initial_state, width, h + size_t(v) * width);
+        begin(run);
         clear(p, *layout, labels_view(run));
     }
-    std::fill_n(trace.data(), trace.size(), 0.f);
-    step = 0;
+    if (given) std::copy_n(given, positions.size(), positions.data());
     improvements.clear();
     std::fill(best_score.begin(), best_score.end(), INFINITY);
+    relabel_all();
+    note_improvements("initial");
+}
+
+void Search::restart(const std::vector<int32_t>& runs) {
+    for (const int32_t run : runs) begin(run);
     relabel_all();
     note_improvements("initial");
 }

@@ -49,6 +49,7 @@ public:
     void start(const int32_t* positions);  // [runs][variables], or null to draw them
     // Steps until one of the limits, at least once; with one instance, until a run violates nothing. Steps done.
     int64_t advance(int64_t max_steps, double seconds);
+    void restart(const std::vector<int32_t>& runs);  // from random assignments, with nothing remembered
     // Continues from other assignments, recurrent states as they are.
     void place(const int32_t* positions, const std::string& found_by);
     void set_profile(bool on);
@@ -86,6 +87,7 @@ private:
     template <class Each>
     void relabel_run(int32_t run, Each&& each);
     void relabel_all();
+    void begin(int32_t run);
     void update_trace(int32_t run);
     void sample_local(int32_t run);
     void note_improvements(const std::string& found_by);

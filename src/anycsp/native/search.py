@@ -6,7 +6,7 @@ Same mathematics as `PolicyNetwork.forward` followed by sampling; docs/speed.md 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,10 @@ class NativeSearch:
         taken = int(self._search.advance(max_steps, seconds))
         self.steps += taken
         return taken
+
+    def restart(self, runs: Sequence[int]) -> None:
+        """These go on from random assignments, with nothing remembered."""
+        self._search.restart(list(runs))
 
     def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
         """Continue from other assignments, recurrent states as they are; what a polishing search does."""

@@ -189,6 +189,13 @@ void bind_search(nb::module_& m) {
                  s.start(given);
              },
              nb::arg("positions").none())
+        .def("restart",
+             [](Search& s, const std::vector<int32_t>& runs) {
+                 for (const int32_t run : runs)
+                     if (run < 0 || run >= s.options.runs) throw std::invalid_argument("restart: no such run");
+                 nb::gil_scoped_release release;
+                 s.restart(runs);
+             })
         .def("place",
              [](Search& s, const Positions& positions, const std::string& found_by) {
                  const int32_t* given = checked(s, positions);

@@ -4,7 +4,7 @@ A policy trained on small instances changes a fixed share of the variables at ra
 keeps many constraints violated. Cooling from `hot` to `cold` moves far first and settles at the end. Cycle follows
 cycle, hot again and longer each time; where the end of the search is known, the last one is stretched to end with it.
 Some problems order only if cooled slowly, others are solved by trying again, and no one knows which beforehand: so the
-cycles of every other run stop growing at a modest length.
+cycles of every other run stop growing at a modest length, and from there on each is a new try from a random assignment.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Cycles:
     def __init__(self, longest: float, last_step: float, deadline: float) -> None:
         self._longest, self._last_step, self._deadline = longest, last_step, deadline
         self._length = FIRST_CYCLE / GROWTH  # the first cycle grows too
+        self._new_try = False
         self._begin(0, seconds_a_step=0.0)
 
     def share(self, step: int) -> float:
@@ -47,12 +48,18 @@ class Cycles:
         self._begin(step, (time.perf_counter() - self._began) / max(step - self._began_at, 1))
         return 0.0
 
+    def is_new_try(self) -> bool:
+        """Whether a cycle began that can be no longer than the one before. Says so once."""
+        is_new, self._new_try = self._new_try, False
+        return is_new
+
     def steps_left(self, step: int) -> float:
         return math.inf if self._end < math.inf else self._began_at + self._length - step
 
     def _begin(self, step: int, seconds_a_step: float) -> None:
         """One that leaves no room for an even longer one takes all the room there is."""
         self._began, self._began_at = time.perf_counter(), step
+        self._new_try = self._length >= self._longest
         self._length = min(self._length * GROWTH, self._longest)
         self._end: float = math.inf
         room = self._last_step - step
@@ -86,6 +93,9 @@ class CoolingSearch:
         first, until = self.steps, time.perf_counter() + seconds
         while True:
             share = np.array([cycles.share(self.steps) for cycles in self._cycles])
+            for first_run, cycles in enumerate(self._cycles):
+                if cycles.is_new_try():
+                    self.engine.restart(range(first_run, self._runs, len(self._cycles)))
             temperature = self._hot * (self._cold / self._hot) ** share
             self.engine.set_temperature(np.resize(temperature, self._runs))
             left = min(cycles.steps_left(self.steps) for cycles in self._cycles)

@@ -6,6 +6,7 @@ be interleaved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -67,3 +68,6 @@ class TemperedEngine(NeuralEngine, Protocol):
 
     def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
         """[runs]: of the softmax from the next step on."""
+
+    def restart(self, runs: Sequence[int]) -> None:
+        """These go on from random assignments, with nothing remembered."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,17 @@ class TwinSearch:
             if time.perf_counter() >= until:
                 break
         return taken
+
+    @torch.no_grad()
+    def restart(self, runs: Sequence[int]) -> None:
+        """These go on from random assignments, with nothing remembered."""
+        index = torch.tensor(list(runs), device=self.graph.device)
+        self.positions = self.positions.clone()
+        self.positions[index] = initial_positions(self.graph, self.seed, self.runs, self.steps)[index]
+        self.state = self.state.clone()
+        self.state[index] = self.policy.start(self.graph, len(self.runs))[index]
+        self.trace[index] = 0
+        self._relabel("initial")
 
     def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
         """Continue from other assignments, recurrent states as they are; what a polishing search does."""
