@@ -10,7 +10,7 @@ import pytest
 from anycsp.bench.experiments import EXPERIMENTS
 from anycsp.bench.journal import Journal
 from anycsp.bench.report import write_report
-from anycsp.bench.report.tables import paper_instances, paper_table
+from anycsp.bench.report.tables import paper_instances, paper_network_on, paper_table
 from anycsp.errors import AnyCSPError
 
 pytest.importorskip("matplotlib")
@@ -91,6 +91,18 @@ def test_systems_that_are_only_quoted_have_their_rows(report: str) -> None:
     for system in ("Picat", "ECO-DQN", "ECORD", "RLSAT", "PDP"):
         assert f"| {system} | quoted |" in report
     assert "| ANYCSP | quoted | 1.22 | 2.44 | 13.11 | 51.63 |" in report
+
+
+def test_quoted_counts_say_out_of_how_many(report: str) -> None:
+    assert "| HybridEA | quoted | 50/50 | 40/50 |" in report
+    assert "(paper 42 of 50)" in report
+
+
+def test_the_papers_network_is_scored_on_the_graphs_that_were_run() -> None:
+    assert paper_network_on("gset", ["G1", "G14", "G15"]) == 1.0
+    assert paper_network_on("coloring", ["queen12_12", "queen8_8", "r250.5"]) == 2
+    assert paper_network_on("gset", ["G1", "no such graph"]) is None
+    assert paper_network_on("rb50", ["forced-rb-00"]) is None
 
 
 def test_losses_are_said_plainly(report: str) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from anycsp.bench.report.names import is_neural, is_ours, title
 from anycsp.bench.report.results import Results, Trial, ran
-from anycsp.bench.report.tables import paper_table
+from anycsp.bench.report.tables import paper_network_on, paper_table
 
 
 def verdicts(trial: Trial) -> list[str]:
@@ -53,6 +53,7 @@ def _beside_paper(trial: Trial) -> list[str]:
     if quoted is None or "ANYCSP" not in quoted["rows"]:
         return []
     theirs = dict(zip(quoted["columns"], quoted["rows"]["ANYCSP"], strict=True))
+    out_of = dict(zip(quoted["columns"], quoted.get("of", ()), strict=False))
     parts = []
     for group in trial.groups():
         neural = [s for s in trial.solvers() if is_neural(s) and trial.score(s, group) is not None]
@@ -60,8 +61,13 @@ def _beside_paper(trial: Trial) -> list[str]:
             continue
         more = trial.experiment.measures[group] == "solved"
         best = (max if more else min)(neural, key=lambda s: trial.score(s, group) or 0.0)
-        size = f" of {len(ran(trial.of(best, group)))}" if more else ""
-        parts.append(f"{group} {trial.score(best, group):g}{size} (paper {theirs[group]:g})")
+        records = ran(trial.of(best, group))
+        size = f" of {len(records)}" if more else ""
+        paper = f"paper {theirs[group]:g}" + (f" of {out_of[group]}" if out_of.get(group) else "")
+        same = paper_network_on(trial.experiment.name, (r["instance"] for r in records))
+        if same is not None:
+            paper += f"; {same:g} on the same graphs"
+        parts.append(f"{group} {trial.score(best, group):g}{size} ({paper})")
     return ["Beside the paper's network: " + ", ".join(parts) + "."] if parts else []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterable
 from importlib.resources import files
 from statistics import mean
 from typing import Any
@@ -17,7 +18,7 @@ PAPER = files("anycsp.bench") / "paper"
 
 
 def paper_table(experiment: str) -> dict[str, Any] | None:
-    """The paper's own numbers: `unit`, `columns` and `rows` by system."""
+    """The paper's own numbers: `unit`, `columns`, `rows` by system, and where they are counts, `of` how many."""
     tables: dict[str, dict[str, Any]] = json.loads((PAPER / "tables.json").read_text())
     return tables.get(experiment)
 
@@ -25,6 +26,19 @@ def paper_table(experiment: str) -> dict[str, Any] | None:
 def paper_instances(name: str) -> dict[str, dict[str, str]]:
     """The paper's instance table, by graph."""
     return {row["graph"]: row for row in csv.DictReader((PAPER / f"{name}.csv").read_text().splitlines())}
+
+
+def paper_network_on(experiment: str, graphs: Iterable[str]) -> float | None:
+    """Our measure of the paper's network on some graphs; None where the paper has no table of the experiment's
+    instances or one of them is not in it."""
+    column = {"coloring": "anycsp_seconds", "gset": "anycsp"}.get(experiment)
+    if column is None:
+        return None
+    table = paper_instances(experiment)
+    cells = [table.get(graph, {}).get(column) for graph in graphs]
+    if not cells or None in cells:
+        return None
+    return sum(map(bool, cells)) if experiment == "coloring" else mean(float(cell or "nan") for cell in cells)
 
 
 # ── the paper's table ────────────────────────────────────────────────────────────────────────────
@@ -41,10 +55,11 @@ def main_table(trial: Trial) -> Table:
     extra: list[str] = []
     if quoted is not None:
         columns = quoted["columns"]
+        out_of = dict(zip(columns, quoted.get("of", ()), strict=False))
         extra = [column for column in columns if column not in groups]
         for system, numbers in quoted["rows"].items():
             by_column = dict(zip(columns, numbers, strict=True))
-            cells = [_number(by_column.get(group)) for group in [*groups, *extra]]
+            cells = [_number(by_column.get(group), out_of.get(group)) for group in [*groups, *extra]]
             rows.append([system, "quoted", *cells])
     header = ["system", "", *(f"{group} ({_size(trial, group)})" for group in groups), *extra]
     rows = [row + [""] * (len(header) - len(row)) for row in rows]
@@ -123,8 +138,8 @@ def _limit(limit: dict[str, Any]) -> str:
     return " × ".join(parts) + f", {limit['threads']} thread{'s' if limit['threads'] != 1 else ''}"
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:g}"
+def _number(value: float | None, out_of: int | None = None) -> str:
+    return "–" if value is None else f"{value:g}" + (f"/{out_of}" if out_of else "")
 
 
 # ── every instance ───────────────────────────────────────────────────────────────────────────────
