@@ -76,7 +76,7 @@ Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 
     "--presolve/--no-presolve",
     default=True,
     show_default=True,
-    help="Set variables aside that can always take a fitting value last.",
+    help="Set variables aside that can always take a fitting value last; fix the colours of a clique.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")

@@ -19,13 +19,13 @@ from anycsp.problem import Assignment, Problem
 from anycsp.sampling import initial_positions
 from anycsp.search.auto import choose_search
 from anycsp.search.construct import constructed
-from anycsp.search.core import core_of, whole
 from anycsp.search.driver import Callback, Limits, Progress, drive
 from anycsp.search.engine import Engine
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.neural import neural_engine, profiled
 from anycsp.search.optimize import optimize
+from anycsp.search.presolve import presolved
 from anycsp.search.result import Result, TracePoint, objective_of
 from anycsp.temperature import Temperature, as_temperature
 
@@ -65,8 +65,8 @@ def solve(
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
     from every assignment that violates nothing, asking for a better one, until its limits. `presolve` sets variables
-    aside that can always be given a value last (search/core.py), unless there is a hint to begin from. `profile`
-    adds where the time of a neural search went to the result.
+    aside that can always be given a value last, and fixes the colours of a clique (search/presolve.py), unless there
+    is a hint to begin from. `profile` adds where the time of a neural search went to the result.
     """
     if search not in SEARCHES:
         raise AnyCSPError(f"unknown search {search!r}: use one of {', '.join(SEARCHES)}")
@@ -113,8 +113,8 @@ def solve(
             chosen = replace(chosen, guidance=guidance)
     runs = runs or (chosen.runs if chosen is not None else threads)
     check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden if chosen is not None else 1)
-    core = core_of(problem) if presolve and hint is None else whole(problem)
-    graph = compile_graph(core.problem)
+    reduced = presolved(problem, presolve and hint is None)
+    graph = compile_graph(reduced.problem)
     engine: Engine
     if chosen is None:
         engine = LocalSearch(graph, "auto", runs, seed, threads, steps=steps, seconds=time_limit)
@@ -127,13 +127,13 @@ def solve(
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()
     if hint is not None:
         start = _hinted(problem, hint, start)
-    elif search != "neural" and (first := constructed(core.problem)) is not None:
+    elif search != "neural" and (first := constructed(reduced.problem)) is not None:
         start[0] = first
     engine.start(start)
     measured = profiled(engine) if profile else None
     outcome = drive(engine, Limits(time_limit, steps, stop or threading.Event()), callback)
 
-    positions = core.extended(engine.best_positions()[outcome.best.run])
+    positions = reduced.extended(engine.best_positions()[outcome.best.run])
     counted = problem.violation_of_positions(positions)
     if counted.violated != outcome.best.violated:
         raise RuntimeError(
