@@ -37,11 +37,13 @@ def counts(problem: Problem) -> list[int]:
 @pytest.mark.parametrize("seed", range(30))
 def test_a_colouring_is_found_iff_there_is_one_and_counts_stay_true(seed: int) -> None:
     problem = with_triangle(seed)
-    reduced = presolved(problem)
-    assert min(counts(reduced.problem)) == 0 or min(counts(problem)) > 0
-    for positions in product(*(range(size) for size in reduced.problem.domains.sizes)):
-        violated = reduced.problem.violation_of_positions(np.array(positions)).violated
-        assert problem.violation_of_positions(reduced.extended(np.array(positions))).violated == violated
+    for reduced in (clique_fixed(problem), presolved(problem)):
+        if reduced is None:
+            continue
+        assert (min(counts(reduced.problem)) == 0) == (min(counts(problem)) == 0)
+        for positions in product(*(range(size) for size in reduced.problem.domains.sizes)):
+            violated = reduced.problem.violation_of_positions(np.array(positions)).violated
+            assert problem.violation_of_positions(reduced.extended(np.array(positions))).violated == violated
 
 
 def test_these_graphs_are_of_all_kinds() -> None:
@@ -67,6 +69,19 @@ def test_a_graph_may_dissolve_that_setting_aside_alone_leaves() -> None:
     result = solve(problem, search="neural", steps=0)
     assert result.satisfied
     assert problem.violation(result.assignment).violated == 0
+
+
+def test_a_clique_that_decides_little_is_left_alone() -> None:
+    queens = [divmod(square, 12) for square in range(144)]
+    edges = [
+        (x, y)
+        for x, y in combinations(range(144), 2)
+        if 0 in (queens[x][0] - queens[y][0], queens[x][1] - queens[y][1])
+        or abs(queens[x][0] - queens[y][0]) == abs(queens[x][1] - queens[y][1])
+    ]
+    problem = coloring(144, edges, 12)
+    assert clique_fixed(problem) is not None
+    assert presolved(problem).problem is problem
 
 
 def test_a_wheel_that_three_colours_do_not_suffice_for_is_left_as_it_is() -> None:
