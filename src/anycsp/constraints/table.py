@@ -66,6 +66,12 @@ class Relation:
         return self.sizes, self.allowed, len(self.tuples), self.tuples.tobytes()
 
     @property
+    def is_diagonal(self) -> bool:
+        """Whether the tuples are (v, v) for every v: those of =, or, if they are forbidden, of ≠."""
+        square = len(self.sizes) == 2 and self.sizes[0] == self.sizes[1] == len(self.tuples)
+        return square and bool((self.tuples[:, 0] == self.tuples[:, 1]).all())
+
+    @property
     def strides(self) -> IntArray:
         return _strides(self.sizes)
 

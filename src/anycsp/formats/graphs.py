@@ -84,8 +84,7 @@ def _sign(relation: Relation) -> int:
     """1 for ≠, −1 for =, 0 for anything else."""
     if len(relation.sizes) != 2 or relation.sizes[0] != relation.sizes[1]:
         return 0
-    diagonal = len(relation.tuples) == relation.sizes[0] and (relation.tuples[:, 0] == relation.tuples[:, 1]).all()
-    if diagonal:
+    if relation.is_diagonal:
         return -1 if relation.allowed else 1
     if (
         relation.sizes == (2, 2)

@@ -51,10 +51,11 @@ def clique_fixed(problem: Problem) -> CliqueFixed | None:
     if edges is None or not 0 < len(edges) <= MOST_EDGES:
         return None
     vertices, colors = problem.num_variables, int(problem.domains.sizes[0])
-    clique = large_clique(vertices, edges.tolist(), enough=colors)
+    pairs = edges.tolist()
+    clique = large_clique(vertices, pairs, enough=colors)
     if len(clique) != colors:
         return None
-    left = _colors_left(neighbours(vertices, edges.tolist()), colors, clique)
+    left = _colors_left(neighbours(vertices, pairs), colors, clique)
     return None if left is None else _restricted(problem, edges, left)
 
 
@@ -69,15 +70,10 @@ def _edges(problem: Problem) -> IntArray | None:
         return None
     scopes = []
     for block in blocks:
-        if not isinstance(block, TableBlock) or not all(map(_is_not_equal, block.relations)):
+        if not isinstance(block, TableBlock) or not all(r.is_diagonal and not r.allowed for r in block.relations):
             return None
         scopes.append(block.scope.reshape(-1, 2))
     return np.concatenate(scopes)
-
-
-def _is_not_equal(relation: Relation) -> bool:
-    binary = len(relation.sizes) == 2 and not relation.allowed
-    return binary and len(relation.tuples) == relation.sizes[0] and bool((np.ptp(relation.tuples, axis=1) == 0).all())
 
 
 def _colors_left(around: list[set[int]], colors: int, clique: list[int]) -> list[int] | None:

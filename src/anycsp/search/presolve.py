@@ -27,8 +27,8 @@ class Presolved:
 
 
 LARGEST_SHARE = 2 / 3
-"""Of the values that a clique must leave for its colours to be fixed. Where they decide more, search on what is left is
-better on every kind of graph tried; where they decide less, it is now better, now worse (docs/training-log.md)."""
+"""Of the values, may be left once a clique's colours are fixed, or else they are not. Where no more is left, search is
+better for it on every kind of graph tried; where more is, now better, now worse (docs/training-log.md)."""
 
 
 def presolved(problem: Problem, wanted: bool = True) -> Presolved:
