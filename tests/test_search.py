@@ -17,6 +17,7 @@ from anycsp import AnyCSPError, Problem, ProblemError, solve
 from anycsp.graph import compile_graph
 from anycsp.models import Model
 from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.search.driver import Limits, drive
 from anycsp.search.twin import TwinSearch
 
 
@@ -111,6 +112,20 @@ def test_time_limit_and_stop_request_end_a_search() -> None:
     result = solve(unsatisfiable(), model=untrained(), time_limit=60, stop=stop)
     assert result.status == "interrupted"
     assert result.seconds < 10
+
+
+def test_no_step_is_begun_that_would_end_after_the_time_limit() -> None:
+    class SlowSearch(TwinSearch):
+        def advance(self, max_steps: int, seconds: float) -> int:
+            time.sleep(0.2)
+            self.steps += 1
+            return 1
+
+    engine = SlowSearch(compile_graph(unsatisfiable()), untrained().policy, 1, seed=0)
+    engine.start()
+    outcome = drive(engine, Limits(seconds=0.7))
+    assert 2 <= engine.steps <= 3
+    assert outcome.seconds < 0.7
 
 
 def test_a_callback_sees_progress_and_can_stop() -> None:

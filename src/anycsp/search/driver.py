@@ -56,6 +56,7 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
     best: Improvement | None = None
     trace: list[TracePoint] = []
     interrupted = False
+    step_seconds = 0.0  # of the last steps: none can be cut short, so none is begun that would end too late
     while True:
         improved = False
         for candidate in engine.improvements():
@@ -70,9 +71,11 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
         interrupted = interrupted or limits.stop.is_set()
         seconds_left = float("inf") if limits.seconds is None else limits.seconds - elapsed
         steps_left = 1 << 62 if limits.steps is None else limits.steps - engine.steps
-        if best.score <= 0 or interrupted or seconds_left <= 0 or steps_left <= 0:
+        if best.score <= 0 or interrupted or seconds_left <= step_seconds or steps_left <= 0:
             return Outcome(best, trace, elapsed, interrupted)
         try:
-            engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))
+            asked = time.perf_counter()
+            taken = engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))
+            step_seconds = (time.perf_counter() - asked) / taken if taken else 0.0
         except KeyboardInterrupt:
             limits.stop.set()
