@@ -143,12 +143,13 @@ def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
         replace(SMALL, fork=True, training_temperature=(2.0, 0.5)),
         replace(SMALL, policy=replace(SMALL.policy, sampling="local")),
         replace(SMALL, fork=True, guidance=Guidance((0.5, 2.0), 0.9)),
+        replace(SMALL, teacher="coloring", guidance=Guidance((0.5, 2.0), 0.9), training_temperature=(2.0, 0.5)),
         pytest.param(
             replace(SMALL, polish=20, local_expectation=False),
             marks=pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}"),
         ),
     ],
-    ids=["carried", "paper-like", "forked", "local", "guided", "polished"],
+    ids=["carried", "paper-like", "forked", "local", "guided", "taught", "polished"],
 )
 def test_resume_equals_uninterrupted(tmp_path: Path, config: TrainingConfig) -> None:
     whole = Trainer(config, tmp_path / "whole")

@@ -16,7 +16,7 @@ from anycsp.graph import ConstraintValueGraph
 from anycsp.sampling import sample_global
 
 GAIN_FEATURES = 3
-_ABSENT = -1e9
+ABSENT_LOGIT = -1e9
 """The logit of a padding value: its probability is exactly 0 and its gradient too."""
 
 
@@ -129,7 +129,7 @@ class TwinOperations:
         entropy: bool,
         reward: Tensor | None,
     ) -> Choice:
-        log_phi = torch.log_softmax(graph.by_variable_padded(logits, _ABSENT), dim=2)
+        log_phi = torch.log_softmax(graph.by_variable_padded(logits, ABSENT_LOGIT), dim=2)
         chosen = log_phi.gather(2, positions[:, :, None]).squeeze(2)
         phi = log_phi.exp()
         return Choice(

@@ -47,6 +47,8 @@ class TrainingConfig:
     """Shapes and mathematics of the network."""
     start_from: str = ""
     """A shipped model or the path of one whose weights training begins with; empty for random ones."""
+    teacher: str = ""
+    """A shipped model or the path of one to imitate in place of a reward (`distill.py`); empty to learn by reward."""
 
     # ── one update ───────────────────────────────────────────────────────────────────────────────
     instances: int = 25
@@ -134,7 +136,8 @@ class TrainingConfig:
             "discount": 0 <= self.discount <= 1,
             "baseline": self.baseline in ("none", "leave-one-out", "per-step"),
             "normalise": self.normalise in ("none", "rms", "depth"),
-            "polish": self.polish >= 0 and not (self.polish and self.local_expectation),
+            "polish": self.polish >= 0 and not (self.polish and (self.local_expectation or self.teacher)),
+            "teacher": not (self.teacher and self.policy.sampling == "local"),
             "local_expectation": not (self.local_expectation and self.reward == "reach"),
             "weight_average": 0 <= self.weight_average < 1,
             "validation_depths": list(self.validation_depths) == sorted({0, *self.validation_depths})[1:],

@@ -1,4 +1,4 @@
-"""The training loop: draw, search a window, REINFORCE, now and then judge and save."""
+"""The training loop: draw, search a window, REINFORCE or imitate a teacher, now and then judge and save."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from anycsp.sampling import sample_local
 from anycsp.temperature import Temperature, as_range
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
+from anycsp.training.distill import lesson
 from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
 from anycsp.training.polish import Polish, polisher
@@ -79,7 +80,8 @@ class Trainer:
         self.averaged = deepcopy(self.policy).requires_grad_(False)
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=(0.9, config.beta2))
         self.scale = RunningScale()
-        self.pool = Pool(config, config.policy.hidden)
+        self.teacher = _teacher(config) if config.teacher else None
+        self.pool = Pool(config, config.policy.hidden + (self.teacher.config.hidden if self.teacher else 0))
         self.counters = Counters()
         self.timing: dict[str, float] = defaultdict(float)
         """Seconds by part: draw and compile, forward, backward, optimizer, validation."""
@@ -105,7 +107,7 @@ class Trainer:
                 if len(recent) == LOG_EVERY:
                     means = {key: statistics.fmean(r[key] for r in recent) for key in recent[0]}
                     log.row("train", {**self._position(), **means, "skipped": self.counters.skipped})
-                    log.progress(self.progress, f"update {self.counters.update}  return {means['return']:.4f}")
+                    log.progress(self.progress, f"update {self.counters.update}  {_headline(means)}")
                     recent = []
                 if self._validation_due():
                     self._validate(log)
@@ -135,33 +137,11 @@ class Trainer:
         config, counters = self.config, self.counters
         with self._timed("draw and compile"):
             self.pool.refresh()
-        batch, depth = self.pool.batch, self.pool.depth
-
-        def sample(logits: Tensor, positions: Tensor, step: int) -> Tensor:
-            draw = (config.seed ^ _SAMPLING_STREAM, range(config.replicas), step + counters.update * config.window)
-            if config.policy.sampling == "local":
-                return sample_local(batch.graph, logits, positions, 1.0, *draw)
-            return self.ops.draw(batch.graph, logits, *draw)
-
         with self._timed("forward"):
-            window, end = rollout(
-                self.policy,
-                batch,
-                self.pool.state,
-                config.window,
-                sample,
-                config.epsilon,
-                entropy=config.entropy_weight > 0,
-                move_reward=move_reward(config),
-                temperature=self.pool.temperature,
-                ops=self.ops,
-                polish=self._polisher(),
-                guidance=config.guidance,
-            )
-            loss = reinforce(config, batch, window, end.initial, depth, self.scale)
+            loss, end, figures = self._explore() if self.teacher is None else self._imitate(self.teacher)
         with self._timed("backward"):
             self.optimizer.zero_grad(set_to_none=True)
-            torch.autograd.backward(loss.value)
+            torch.autograd.backward(loss)
         with self._timed("optimizer"):
             norm = float(torch.nn.utils.clip_grad_norm_(self.policy.parameters(), config.clip))
             if self._explodes(norm):
@@ -173,15 +153,62 @@ class Trainer:
                 self._average_weights()
         self.pool.advanced(end)
         counters.update += 1
-        return {
+        return {**figures, "gradient": norm, "learning_rate": self.learning_rate}
+
+    def _explore(self) -> tuple[Tensor, SearchState, dict[str, float]]:
+        """A window of search and its REINFORCE loss."""
+        config, pool = self.config, self.pool
+        window, end = rollout(
+            self.policy,
+            pool.batch,
+            pool.state,
+            config.window,
+            self._sample,
+            config.epsilon,
+            entropy=config.entropy_weight > 0,
+            move_reward=move_reward(config),
+            temperature=pool.temperature,
+            ops=self.ops,
+            polish=self._polisher(),
+            guidance=config.guidance,
+        )
+        loss = reinforce(config, pool.batch, window, end.initial, pool.depth, self.scale)
+        figures = {
             "return": float(loss.returns[0].mean()),
-            "cost": float(window.cost[-1].mean()),
-            "best": float(end.best.mean()),
-            "depth": float(depth.double().mean()),
+            **self._figures(window.cost[-1], end),
             "entropy": loss.entropy,
-            "gradient": norm,
-            "learning_rate": self.learning_rate,
         }
+        return loss.value, end, figures
+
+    def _imitate(self, teacher: PolicyNetwork) -> tuple[Tensor, SearchState, dict[str, float]]:
+        """A window of search beside the teacher, which leads every other instance, and how far the policy is off."""
+        config, pool = self.config, self.pool
+        compared, end = lesson(
+            self.policy,
+            teacher,
+            pool.batch,
+            pool.state,
+            config.window,
+            self._sample,
+            torch.tensor([slot.index % 2 == 0 for slot in pool.slots]),
+            temperature=pool.temperature,
+            ops=self.ops,
+            guidance=config.guidance,
+        )
+        figures = {"divergence": float(compared.divergence.detach()), **self._figures(compared.cost, end)}
+        return compared.divergence, end, figures
+
+    def _figures(self, cost: Tensor, end: SearchState) -> dict[str, float]:
+        depth = float(self.pool.depth.double().mean())
+        return {"cost": float(cost.mean()), "best": float(end.best.mean()), "depth": depth}
+
+    def _sample(self, logits: Tensor, positions: Tensor, step: int) -> Tensor:
+        config, graph = self.config, self.pool.batch.graph
+        at = step + self.counters.update * config.window
+        draw = (config.seed ^ _SAMPLING_STREAM, range(config.replicas), at)
+        if config.policy.sampling == "local":
+            return sample_local(graph, logits, positions, 1.0, *draw)
+        return self.ops.draw(graph, logits, *draw)
 
     def _polisher(self) -> Polish | None:
         """One for every update, so that a resumed run draws the same."""
@@ -321,6 +348,21 @@ def _first_weights(config: TrainingConfig) -> dict[str, Tensor]:
     if model.policy.config != config.policy:
         raise ConfigError(f"training config: policy differs from that of start_from = {config.start_from!r}")
     return model.policy.state_dict()
+
+
+def _teacher(config: TrainingConfig) -> PolicyNetwork:
+    teacher = load_model(config.teacher).policy.requires_grad_(False)
+    if teacher.config.sampling == "local":
+        raise ConfigError(
+            f"training config: teacher = {config.teacher!r} draws moves, not values: it cannot be imitated"
+        )
+    return teacher
+
+
+def _headline(means: dict[str, float]) -> str:
+    """The figure of merit of recent updates: that of REINFORCE, or of distillation."""
+    name = "return" if "return" in means else "divergence"
+    return f"{name} {means[name]:.4f}"
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
