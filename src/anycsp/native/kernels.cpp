@@ -28,25 +28,33 @@ inline void clear(float* to, int64_t count, float value = 0.f) {
 
 // ── encode: x = E([h, L_V]), and what constraints gather from x ────────────────────────────────────────────────────
 
-// violated[p]: weight of X's constraints that its value p alone would leave violated; `weights` by constraint.
-void violated_weight(const Topology& t, const Run& run, const float* weights, int32_t x, float* violated,
-                     float* degree) {
+// violated[p]: weight of X's constraints that its value p alone would leave violated; `weight(c)` of constraint c.
+// Returns the weight of all of them.
+template <class Weight>
+float violated_weight(const Topology& t, const Run& run, int32_t x, float* violated, Weight weight) {
     const int32_t values = t.value_start[x + 1] - t.value_start[x];
-    *degree = 0;
+    float degree = 0;
     for (int32_t p = 0; p < values; ++p) violated[p] = 0;
     for (const Tile* tile = t.tiles; tile < t.tiles + t.tile_count; ++tile) {
         for (int32_t i = tile->exceptional_start[x]; i < tile->exceptional_start[x + 1]; ++i) {
-            const float weight = weights[tile->first + t.exceptional_constraint[i]];
-            if (run.exceptions[i] >= 0) violated[run.exceptions[i]] += weight;
-            *degree += weight;
+            const float w = weight(tile->first + t.exceptional_constraint[i]);
+            if (run.exceptions[i] >= 0) violated[run.exceptions[i]] += w;
+            degree += w;
         }
         for (int32_t i = tile->labelled_start[x]; i < tile->labelled_start[x + 1]; ++i) {
-            const float weight = weights[tile->first + t.labelled_constraint[i]];
+            const float w = weight(tile->first + t.labelled_constraint[i]);
             const uint8_t* label = run.labels + t.labelled_label[i];
-            for (int32_t p = 0; p < values; ++p) violated[p] += label[p] ? 0.f : weight;
-            *degree += weight;
+            for (int32_t p = 0; p < values; ++p) violated[p] += label[p] ? 0.f : w;
+            degree += w;
         }
     }
+    return degree;
+}
+
+// Most problems are unweighted, and then no constraint need be looked up.
+inline float violated_weight(const Topology& t, const Run& run, const float* weights, int32_t x, float* violated) {
+    if (!weights) return violated_weight(t, run, x, violated, [](int32_t) { return 1.f; });
+    return violated_weight(t, run, x, violated, [weights](int32_t c) { return weights[c]; });
 }
 
 // What the encoder's first layer adds for L_V and the gain features: its starting values, one row a value.
@@ -55,7 +63,7 @@ void encoder_inputs(const Network& n, const Topology& t, const Run& run, Scratch
     for (int32_t x = block.first; x < block.last; ++x) {
         const int32_t values = t.value_start[x + 1] - t.value_start[x], now = run.positions[x];
         float degree = 0;
-        if (n.gain) violated_weight(t, run, t.constraint_weight, x, s.scalar, &degree);
+        if (n.gain) degree = violated_weight(t, run, t.constraint_weight, x, s.scalar);
         for (int32_t p = 0; p < values; ++p, out += width) {
             const bool chosen = p == now;
             for (int j = 0; j < width; j += kLanes)
@@ -389,9 +397,7 @@ void pool(const Network& n, const Topology& t, Block block, const float* z, floa
 // Constraints that were violated lately pull at their variables: see guidance.py.
 void guide(const Topology& t, const Run& run, Scratch& s, Block block) {
     for (int32_t x = block.first; x < block.last; ++x) {
-        float traced = 0;
-        violated_weight(t, run, run.trace, x, s.scalar, &traced);
-        if (traced == 0) continue;
+        if (violated_weight(t, run, run.trace, x, s.scalar) == 0) continue;
         const float pull = run.guidance / t.degree[x];
         float* logits = run.logits + t.value_start[x];
         for (int32_t p = 0; p < t.value_start[x + 1] - t.value_start[x]; ++p) logits[p] -= pull * s.scalar[p];

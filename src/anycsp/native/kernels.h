@@ -67,7 +67,7 @@ struct Topology {
     int32_t variables = 0, values = 0, constraints = 0, largest_domain = 0;
     const int32_t *value_start = nullptr, *scope_start = nullptr, *scope = nullptr;
     const float* constraint_edges = nullptr;  // [constraints] Σ domain sizes of the scope
-    const float* constraint_weight = nullptr;  // [constraints] relative weight
+    const float* constraint_weight = nullptr;  // [constraints] relative weight, null where all are 1
     const float* weight_features = nullptr;   // [constraints][2], null where all are zero
     const int64_t* label_start = nullptr;     // [slots] a slot's first label; −1 in exceptional families
     const float* degree = nullptr;            // [variables] slots

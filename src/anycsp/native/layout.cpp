@@ -105,7 +105,8 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
     topology.scope_start = p.scope_start.data();
     topology.scope = p.scope.data();
     topology.constraint_edges = constraint_edges.data();
-    topology.constraint_weight = relative_weight.data();
+    const bool differ = std::any_of(relative_weight.begin(), relative_weight.end(), [](float w) { return w != 1.f; });
+    topology.constraint_weight = differ ? relative_weight.data() : nullptr;
     topology.weight_features = weight_features.empty() ? nullptr : weight_features.data();
     topology.label_start = label_start.data();
     topology.degree = degree.data();
