@@ -123,7 +123,8 @@ def trainer_step(problems: Sequence[Any], policy: Any, ops: Any) -> Callable[[],
     from anycsp.sampling import initial_positions
     from anycsp.training.config import TrainingConfig
     from anycsp.training.reinforce import RunningScale, reinforce
-    from anycsp.training.rollout import Batch, SearchState, rollout
+    from anycsp.training.rollout import rollout
+    from anycsp.training.walk import Batch, SearchState
 
     config = TrainingConfig(policy=policy.config, instances=len(problems), discount=DISCOUNT, epsilon=EPSILON)
     batch = Batch(compile_graph(problems))

@@ -15,8 +15,8 @@ from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.sampling import initial_positions, sample_global
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.distill import divergence, lesson
-from anycsp.training.rollout import Batch, SearchState
 from anycsp.training.trainer import Trainer
+from anycsp.training.walk import Batch, SearchState
 
 LARGE = PolicyConfig(hidden=12, features="gain", inertia=True)
 SMALL = replace(LARGE, hidden=8)

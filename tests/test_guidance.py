@@ -17,7 +17,8 @@ from anycsp.sampling import sample_global
 from anycsp.search.twin import TwinSearch
 from anycsp.training.config import TrainingConfig
 from anycsp.training.pool import Pool
-from anycsp.training.rollout import Batch, SearchState, rollout
+from anycsp.training.rollout import rollout
+from anycsp.training.walk import Batch, SearchState
 
 
 def policy(aggregation: str = "max") -> PolicyNetwork:

@@ -33,7 +33,8 @@ from anycsp.training.reinforce import (
     reach_returns,
     reinforce,
 )
-from anycsp.training.rollout import Batch, SearchState, Window, rollout
+from anycsp.training.rollout import Window, rollout
+from anycsp.training.walk import Batch, SearchState
 
 STEPS = 2
 EXACT = TrainingConfig(epsilon=0.0, discount=1.0, window=STEPS, depth=STEPS, policy=PolicyConfig(hidden=4))

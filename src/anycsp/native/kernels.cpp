@@ -18,7 +18,7 @@ inline void begin(Scratch& s) {
 inline void finish(Scratch& s, Phase phase) {
     if (!s.now) return;
     const double now = s.now();
-    s.seconds[phase] += now - s.last;
+    s.seconds[phase] += now - s.last - s.reading;
     s.last = now;
 }
 

@@ -136,6 +136,7 @@ struct Scratch {
     Collected collected;                                                // with one tile: of a group of blocks
     Ahead ahead;
     double (*now)() = nullptr;                                          // null unless profiling
+    double reading = 0;                                                 // seconds the clock takes to be read
     double last = 0, seconds[kPhases] = {};
 };
 

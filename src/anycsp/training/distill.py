@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from anycsp.graph import ConstraintValueGraph
-from anycsp.guidance import UNGUIDED, Guidance, guided, updated
+from anycsp.guidance import UNGUIDED, Guidance
 from anycsp.operations import ABSENT_LOGIT, TWIN, Operations
 from anycsp.policy import PolicyNetwork
-from anycsp.training.rollout import Batch, Sampler, SearchState
+from anycsp.training.rollout import Sampler
+from anycsp.training.walk import Batch, SearchState, Walk
 
 
 class Lesson(NamedTuple):
@@ -50,34 +51,18 @@ def lesson(
     elsewhere the student: it has to know where its own mistakes lead. Temperature and guidance change what is drawn,
     not what is learnt: the search adds them to either. Recurrent states lie side by side, the student's first."""
     graph = batch.graph
-    of_value = graph.value_instance
     student_ops, teacher_ops = ops.prepared(student), ops.prepared(teacher)
-    fresh, d = start.fresh[of_value][:, None], student.config.hidden
-    state = torch.where(fresh, student.initial_state, start.state[..., :d])
-    teacher_state = torch.where(fresh, teacher.initial_state, start.state[..., d:])
-    positions, trace = start.positions, start.trace
-    labels = ops.labels(graph, positions)
-    satisfied = graph.satisfied(positions, labels)
-    cost = batch.cost(satisfied)
-    initial = torch.where(start.fresh, cost, start.initial)
-    best = torch.where(start.fresh, cost, start.best)
+    walk = Walk(batch, start, ops, temperature, guidance)
+    d = student.config.hidden
+    state = walk.recurrent(start.state[..., :d], student.initial_state)
+    teacher_state = walk.recurrent(start.state[..., d:], teacher.initial_state)
+    of_teacher = taught[graph.value_instance]
     total = state.new_zeros(())
     for step in range(steps):
-        logits, state = student(graph, state, positions, labels, student_ops)
+        logits, state = student(graph, state, walk.positions, walk.labels, student_ops)
         with torch.no_grad():
-            wanted, teacher_state = teacher(graph, teacher_state, positions, labels, teacher_ops)
+            wanted, teacher_state = teacher(graph, teacher_state, walk.positions, walk.labels, teacher_ops)
         total = total + divergence(graph, wanted, logits).mean()
-        drawn = torch.where(taught[of_value], wanted, logits.detach())
-        if guidance:
-            trace = updated(trace, satisfied, guidance)
-            drawn = guided(graph, drawn, labels, trace, guidance)
-        if temperature is not None:
-            drawn = drawn / temperature[of_value]
-        positions = sample(drawn, positions, step)
-        labels = ops.labels(graph, positions)
-        satisfied = graph.satisfied(positions, labels)
-        cost = batch.cost(satisfied)
-        best = torch.minimum(best, cost)
-    states = torch.cat([state.detach(), teacher_state], dim=2)
-    end = SearchState(positions, states, torch.zeros_like(start.fresh), best, initial, trace)
-    return Lesson(total / steps, cost), end
+        drawn_from = walk.drawn_from(torch.where(of_teacher, wanted, logits.detach()))
+        walk.step(sample(drawn_from, walk.positions, step))
+    return Lesson(total / steps, walk.cost), walk.end(torch.cat([state, teacher_state], dim=2))

@@ -24,7 +24,7 @@ from anycsp.graph import compile_graph
 from anycsp.problem import Problem
 from anycsp.sampling import initial_positions
 from anycsp.training.config import TrainingConfig
-from anycsp.training.rollout import Batch, SearchState
+from anycsp.training.walk import Batch, SearchState
 
 _LIFETIME_STREAM = 1 << 40
 """Keeps the draw of lifetimes apart from that of instances."""

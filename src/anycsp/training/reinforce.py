@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from anycsp.training.config import TrainingConfig
-from anycsp.training.rollout import Batch, MoveReward, Window
+from anycsp.training.rollout import MoveReward, Window
+from anycsp.training.walk import Batch
 
 # ── rewards and returns ──────────────────────────────────────────────────────────────────────────
 

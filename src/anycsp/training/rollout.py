@@ -4,71 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from anycsp.graph import ConstraintValueGraph
-from anycsp.guidance import UNGUIDED, Guidance, guided, updated
+from anycsp.guidance import UNGUIDED, Guidance
 from anycsp.operations import TWIN, Operations
 from anycsp.policy import PolicyNetwork
 from anycsp.training.local_moves import choice_of_move
 from anycsp.training.polish import Polish
+from anycsp.training.walk import Batch, SearchState, Walk
 
 Sampler = Callable[[Tensor, Tensor, int], Tensor]
 """(logits [runs, values], positions so far, step of the window) → positions [runs, variables]."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """A compiled set of instances with what only training needs of it."""
-
-    graph: ConstraintValueGraph
-
-    @cached_property
-    def variable_instance(self) -> Tensor:
-        return torch.from_numpy(self.graph.variable_instance)
-
-    @cached_property
-    def constraint_instance(self) -> Tensor:
-        return torch.from_numpy(self.graph.constraint_instance)
-
-    def cost(self, satisfied: Tensor) -> Tensor:
-        """[runs, instances]: violated weight, exact for integer weights."""
-        violated = (~satisfied) * self.graph.constraint_weight
-        total = violated.new_zeros(len(satisfied), self.graph.instances)
-        return total.index_add_(1, self.constraint_instance, violated)
-
-    @cached_property
-    def _weight(self) -> Tensor:
-        return self.graph.constraint_weight.to(torch.float32)
-
-    def cost_of_moves(self, positions: Tensor, labels: Tensor, cost: Tensor, ops: Operations = TWIN) -> Tensor:
-        """[runs, values]: the instance's cost if only that variable took that value."""
-        graph = self.graph
-        satisfied = ops.satisfied_weight(graph, labels, self._weight)
-        now = satisfied.gather(1, graph.value_start[:-1] + positions)
-        before = cost.to(now.dtype).index_select(1, self.variable_instance) + now
-        return before.index_select(1, graph.value_variable) - satisfied
-
-
-@dataclass
-class SearchState:
-    """Where the searches of a batch stand between two windows."""
-
-    positions: Tensor
-    """[runs, variables]"""
-    state: Tensor
-    """[runs, values, d] recurrent states."""
-    fresh: Tensor
-    """[instances]: not yet begun, so the recurrent state is the learned initial one."""
-    best: Tensor
-    """[runs, instances]: lowest cost seen so far, the true one since the search began."""
-    initial: Tensor
-    """[runs, instances]: cost of α^(0)."""
-    trace: Tensor
-    """[runs, constraints]: what guidance remembers of them; see `guidance.py`."""
 
 
 @dataclass
@@ -111,37 +59,26 @@ def rollout(
     [instances] divides the logits: φ is the distribution that is drawn from. With `polish`, what it makes of a draw
     has the cost and is the next α, while the probability stays that of the draw. `guidance` is part of φ too."""
     graph = batch.graph
-    positions, best, trace = start.positions, start.best, start.trace
     ops = ops.prepared(policy)
+    walk = Walk(batch, start, ops, temperature, guidance)
+    state = walk.recurrent(start.state, policy.initial_state)
     value_instance = graph.value_instance
-    state = torch.where(start.fresh[value_instance][:, None], policy.initial_state, start.state)
-    heat = None if temperature is None else temperature[value_instance]
-    labels = ops.labels(graph, positions)
-    satisfied = graph.satisfied(positions, labels)
-    cost = batch.cost(satisfied)
-    initial = torch.where(start.fresh, cost, start.initial)
-    best = torch.where(start.fresh, cost, best)
     local = policy.config.sampling == "local"
     window = Window(torch.arange(graph.instances) if local else batch.variable_instance, [], [], [], [], [])
     for step in range(steps):
-        logits, state = policy(graph, state, positions, labels, ops)
-        if guidance:
-            trace = updated(trace, satisfied, guidance)
-            logits = guided(graph, logits, labels, trace, guidance)
-        if heat is not None:
-            logits = logits / heat
-        before = positions, labels, cost
-        drawn = sample(logits.detach(), positions, step)
-        positions = drawn if polish is None else polish(drawn)
-        labels = ops.labels(graph, positions)
-        satisfied = graph.satisfied(positions, labels)
-        cost = batch.cost(satisfied)
+        logits, state = policy(graph, state, walk.positions, walk.labels, ops)
+        logits = walk.drawn_from(logits)
+        before, best_before = (walk.positions, walk.labels, walk.cost), walk.best
+        drawn = sample(logits.detach(), walk.positions, step)
+        walk.step(drawn if polish is None else polish(drawn))
         reward = None
         if move_reward is not None:
             # An instance that makes one move could have made any other from where it was; variables that all draw
             # could each have drawn another value, the others as they drew.
-            moves = batch.cost_of_moves(*(before if local else (positions, labels, cost)), ops)
-            reward = move_reward(moves, best.index_select(1, value_instance), initial.index_select(1, value_instance))
+            moves = batch.cost_of_moves(*(before if local else (walk.positions, walk.labels, walk.cost)), ops)
+            reward = move_reward(
+                moves, best_before.index_select(1, value_instance), walk.initial.index_select(1, value_instance)
+            )
         if local:
             choice = choice_of_move(graph, logits, before[0], drawn, epsilon, entropy, reward)
         else:
@@ -151,8 +88,6 @@ def rollout(
             window.entropy.append(choice.entropy)
         if choice.expected_reward is not None:
             window.expected_reward.append(choice.expected_reward)
-        window.cost.append(cost)
-        window.best_before.append(best)
-        best = torch.minimum(best, cost)
-    end = SearchState(positions, state.detach(), torch.zeros_like(start.fresh), best, initial, trace)
-    return window, end
+        window.cost.append(walk.cost)
+        window.best_before.append(best_before)
+    return window, walk.end(state)

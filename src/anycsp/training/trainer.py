@@ -33,8 +33,9 @@ from anycsp.training.polish import Polish, polisher
 from anycsp.training.pool import Pool
 from anycsp.training.profile import ProfiledOperations, TrainingProfile
 from anycsp.training.reinforce import RunningScale, move_reward, reinforce
-from anycsp.training.rollout import SearchState, rollout
+from anycsp.training.rollout import rollout
 from anycsp.training.validation import ValidationSet
+from anycsp.training.walk import SearchState
 
 LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
