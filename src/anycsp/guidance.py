@@ -18,11 +18,12 @@ from torch import Tensor
 
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
+from anycsp.turns import in_turns
 
 
 class Guidance(NamedTuple):
     strengths: tuple[float, ...]
-    """Pairs of runs take turns with them (the runs of a pair differ in their cooling); (0,): none."""
+    """The runs take turns with them (`turns.py`); (0,): none."""
     memory: float
     """Of the trace, from step to step: 0.98 forgets within 50 steps."""
 
@@ -31,7 +32,7 @@ class Guidance(NamedTuple):
 
     def of(self, runs: Iterable[int]) -> list[float]:
         """The strength of each run."""
-        return [self.strengths[run // 2 % len(self.strengths)] for run in runs]
+        return in_turns(self.strengths, runs)
 
 
 UNGUIDED = Guidance((0.0,), 1.0)
