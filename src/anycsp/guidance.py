@@ -18,12 +18,11 @@ from torch import Tensor
 
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
-from anycsp.turns import in_turns
 
 
 class Guidance(NamedTuple):
     strengths: tuple[float, ...]
-    """The runs take turns with them (`turns.py`); (0,): none."""
+    """Pairs of runs take turns with them (the runs of a pair differ in their cooling); (0,): none."""
     memory: float
     """Of the trace, from step to step: 0.98 forgets within 50 steps."""
 
@@ -32,7 +31,7 @@ class Guidance(NamedTuple):
 
     def of(self, runs: Iterable[int]) -> list[float]:
         """The strength of each run."""
-        return in_turns(self.strengths, runs)
+        return [self.strengths[run // 2 % len(self.strengths)] for run in runs]
 
 
 UNGUIDED = Guidance((0.0,), 1.0)

@@ -1,5 +1,9 @@
-"""The temperature of the policy's softmax: one number, a range hot:cold that the search cools through, or several of
-these that its runs take turns with."""
+"""The temperature of the policy's softmax: one number, or a range hot:cold that the search cools through.
+
+Where a search orders depends on how many values its variables have: disorder among k of them is worth T·ln k, so the
+more there are, the colder it has to be. A range that is slow enough for one size of domains is therefore tuned at that
+size and scaled for others by the logarithm.
+"""
 
 from __future__ import annotations
 
@@ -7,57 +11,43 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from anycsp.errors import AnyCSPError
 
-Range = tuple[float, float]
-"""(hot, cold)"""
-Temperature = float | Range | tuple[Range, ...]
-"""Fixed, a range, or several ranges; `turns.py` says which run has which."""
+Temperature = float | tuple[float, float]
+"""Fixed, or (hot, cold)."""
 
 
 def as_temperature(given: object) -> Temperature:
-    """From a number, a pair, a list of pairs, or any of them as text ("0.8", "1.5:0.3", "2.2:0.8,1.2:0.4")."""
-    several: Sequence[object] = [given]
-    if isinstance(given, str):
-        several = given.split(",")
-    elif isinstance(given, (list, tuple)) and any(isinstance(part, (list, tuple)) for part in given):
-        several = given
-    try:
-        read = [_number_or_range(one) for one in several]
-    except (TypeError, ValueError):
-        raise AnyCSPError(f"temperature = {given}: must be positive, a number, a range hot:cold or several") from None
-    return read[0] if len(read) == 1 else tuple(_range(one) for one in read)
-
-
-def _number_or_range(given: object) -> float | Range:
-    parts: Sequence[Any] = [given]
+    """From a number, a pair of numbers, or either as text ("0.8", "1.5:0.3")."""
+    parts: Sequence[object] = [given]
     if isinstance(given, str):
         parts = given.split(":")
     elif isinstance(given, (list, tuple)):
         parts = given
-    numbers = [float(part) for part in parts]
+    try:
+        numbers = [float(part) for part in parts]  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        numbers = []
     if len(numbers) not in (1, 2) or not all(0 < number < math.inf for number in numbers):
-        raise ValueError
+        raise AnyCSPError(f"temperature = {given}: must be positive, a number or a range hot:cold")
     return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
-def _range(temperature: float | Range) -> Range:
+def as_json(temperature: Temperature) -> float | list[float]:
+    return list(temperature) if isinstance(temperature, tuple) else temperature
+
+
+def as_range(temperature: Temperature) -> tuple[float, float]:
+    """(hot, cold), equal where it is fixed."""
     return temperature if isinstance(temperature, tuple) else (temperature, temperature)
 
 
-def as_ranges(temperature: Temperature) -> tuple[Range, ...]:
-    """One or several (hot, cold), equal where it is fixed."""
-    if isinstance(temperature, tuple) and isinstance(temperature[0], tuple):
-        return temperature  # type: ignore[return-value]
-    return (_range(temperature),)  # type: ignore[arg-type]
-
-
-def as_range(temperature: Temperature) -> Range:
-    """The hottest and the coldest of all runs."""
-    ranges = as_ranges(temperature)
-    return max(hot for hot, _ in ranges), min(cold for _, cold in ranges)
-
-
-def as_json(temperature: Temperature) -> float | list[Any]:
-    """What `as_temperature` reads."""
-    return [as_json(part) for part in temperature] if isinstance(temperature, tuple) else temperature
+def at_domains(temperature: Temperature, tuned_at: float, sizes: npt.NDArray[np.integer[Any]]) -> Temperature:
+    """A temperature tuned at domains of `tuned_at` values, for variables with domains of these sizes."""
+    logarithms = np.log(sizes[sizes > 1])
+    factor = math.log(tuned_at) / float(logarithms.mean()) if len(logarithms) else 1.0
+    hot, cold = as_range(temperature)
+    return (hot * factor, cold * factor) if isinstance(temperature, tuple) else hot * factor

@@ -19,9 +19,7 @@ colors_option = click.option(
     "--colors", type=click.IntRange(min=1), metavar="K", help="Number of colours, for graphs to colour."
 )
 temperature_option = click.option(
-    "--temperature",
-    metavar="T|HOT:COLD[,…]",
-    help="Of the policy's softmax; with several, runs take turns; default the model's.",
+    "--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's."
 )
 guidance_option = click.option(
     "--guidance",

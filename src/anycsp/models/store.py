@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -14,7 +15,8 @@ import safetensors.torch
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
 from anycsp.policy import PolicyConfig, PolicyNetwork
-from anycsp.temperature import Temperature, as_json, as_temperature
+from anycsp.problem import Problem
+from anycsp.temperature import Temperature, as_json, as_temperature, at_domains
 
 FORMAT_VERSION = 1
 SHIPPED = Path(__file__).parent
@@ -29,8 +31,15 @@ class Model:
     temperature: Temperature = 1.0
     runs: int = 4
     guidance: Guidance = UNGUIDED
+    domain: float | None = None
+    """The size of domains that `temperature` was tuned at and is scaled from; None: it is the same for all."""
     training: dict[str, Any] = field(default_factory=dict)
     """How it was made: distribution, command, seed, minutes, validation results."""
+
+    def temperature_for(self, problem: Problem) -> Temperature:
+        if self.domain is None:
+            return self.temperature
+        return at_domains(self.temperature, self.domain, problem.domains.sizes)
 
 
 def shipped_models() -> list[str]:
@@ -47,6 +56,7 @@ def save_model(model: Model, path: str | Path) -> None:
             "temperature": as_json(model.temperature),
             "runs": model.runs,
             "guidance": guidance_json(model.guidance),
+            **({} if model.domain is None else {"domain": model.domain}),
         },
         "training": model.training,
     }
@@ -79,6 +89,9 @@ def load_model(name_or_path: str | Path) -> Model:
         search = description.get("search", {})
         temperature, runs = as_temperature(search.get("temperature", 1.0)), int(search.get("runs", 4))
         guidance = as_guidance(search.get("guidance", UNGUIDED))
+        domain = None if search.get("domain") is None else float(search["domain"])
+        if domain is not None and not 1 < domain < math.inf:
+            raise ModelError(f"{path}: temperature for domains of {domain:g} values")
     except ModelError:
         raise
     except (
@@ -98,7 +111,7 @@ def load_model(name_or_path: str | Path) -> Model:
         odd = sorted(set(expected.items()) ^ set(found.items()))[0][0]
         raise ModelError(f"{path}: weights do not match their config (at {odd!r})")
     policy.load_state_dict(tensors)
-    return Model(path.stem, policy.eval(), temperature, runs, guidance, description.get("training", {}))
+    return Model(path.stem, policy.eval(), temperature, runs, guidance, domain, description.get("training", {}))
 
 
 def _read_description(path: Path) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def solve(
     else:
         graph = graph.to(device)
         chosen.policy.to(device)
-        heat = temperature or chosen.temperature
+        heat = temperature or chosen.temperature_for(problem)
         kind = HybridSearch if search == "hybrid" else neural_engine
         engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
     start = initial_positions(graph, seed, range(runs)).cpu().numpy()

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.search.engine import Improvement, TemperedEngine
-from anycsp.temperature import Range
-from anycsp.turns import in_turns
 
 FIRST_CYCLE = 200
 """Steps."""
@@ -73,14 +70,13 @@ class Cycles:
 
 
 class CoolingSearch:
-    """A network's engine whose runs fall from hot to cold, again and again, each in the range that is its turn; see
-    `Engine` for the face."""
+    """A network's engine whose temperature falls from hot to cold, again and again; see `Engine` for the face."""
 
     def __init__(
-        self, engine: TemperedEngine, runs: int, ranges: Sequence[Range], steps: int | None, seconds: float | None
+        self, engine: TemperedEngine, runs: int, hot: float, cold: float, steps: int | None, seconds: float | None
     ) -> None:
         self.engine, self._runs = engine, runs
-        self._hot, self._cold = np.array(in_turns(ranges, range(runs))).T
+        self._hot, self._cold = hot, cold
         self._last_step = math.inf if steps is None else steps
         self._seconds = math.inf if seconds is None else seconds
 
@@ -100,7 +96,8 @@ class CoolingSearch:
             for first_run, cycles in enumerate(self._cycles):
                 if cycles.is_new_try():
                     self.engine.restart(range(first_run, self._runs, len(self._cycles)))
-            self.engine.set_temperature(self._hot * (self._cold / self._hot) ** np.resize(share, self._runs))
+            temperature = self._hot * (self._cold / self._hot) ** share
+            self.engine.set_temperature(np.resize(temperature, self._runs))
             left = min(cycles.steps_left(self.steps) for cycles in self._cycles)
             hold = int(min(HOLD, first + max_steps - self.steps, left))
             taken = self.engine.advance(hold, until - time.perf_counter())

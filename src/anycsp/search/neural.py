@@ -10,7 +10,7 @@ from anycsp.graph import ConstraintValueGraph
 from anycsp.search.cooling import CoolingSearch
 from anycsp.search.engine import Engine, NeuralEngine, TemperedEngine
 from anycsp.search.twin import TwinSearch
-from anycsp.temperature import Temperature, as_ranges
+from anycsp.temperature import Temperature, as_range
 
 if TYPE_CHECKING:
     from anycsp.models import Model
@@ -30,8 +30,7 @@ def neural_engine(
 ) -> NeuralEngine:
     """The native engine on the processor, where it was built; the PyTorch twin elsewhere. `steps` and `seconds` say
     when the search will end, where that is known: cooling is planned to end with it."""
-    ranges = as_ranges(temperature)
-    hot = ranges[0][0]
+    hot, cold = as_range(temperature)
     engine: TemperedEngine
     if native.available() and graph.device.type == "cpu":
         from anycsp.native.search import NativeSearch
@@ -40,7 +39,7 @@ def neural_engine(
     else:
         native.warn_if_missing()
         engine = TwinSearch(graph, model.policy, runs, seed, hot, model.guidance)
-    return engine if ranges == ((hot, hot),) else CoolingSearch(engine, runs, ranges, steps, seconds)
+    return engine if hot == cold else CoolingSearch(engine, runs, hot, cold, steps, seconds)
 
 
 def profiled(engine: Engine) -> NativeSearch:

@@ -82,7 +82,7 @@ class Ours(Baseline):
         assert weights is not None, "only the network is drawn"
         model = load_model(weights)
         torch.set_num_threads(1)
-        search = TwinSearch(compile_graph(problem), model.policy, 1, seed, as_range(model.temperature)[1])
+        search = TwinSearch(compile_graph(problem), model.policy, 1, seed, as_range(model.temperature_for(problem))[1])
         search.start()
         frames = [search.positions[0].tolist()]
         while len(frames) < count and search.advance(1, 60.0):
