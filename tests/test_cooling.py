@@ -191,16 +191,17 @@ def test_temperatures_tuned_at_one_size_of_domains_are_scaled_for_another(temper
     given, got = np.array(as_range(temperature)), np.array(as_range(scaled))
     assert type(scaled) is type(temperature)
     assert got * math.log(5) == pytest.approx(given * math.log(15))
-    mixed = at_domains(temperature, 6, np.array([4, 9]))
-    assert np.array(as_range(mixed)) == pytest.approx(given)  # √(4 · 9) = 6
+    mixed = at_domains(temperature, 12, np.array([9, 16]))
+    assert np.array(as_range(mixed)) == pytest.approx(given)  # √(9 · 16) = 12
+    assert at_domains(temperature, 15, np.array([2, 3, 4])) == pytest.approx(scaled), "no hotter than at five values"
     assert at_domains(temperature, 15, np.array([1, 1])) == pytest.approx(temperature)
 
 
 def test_a_models_domain_size_is_stored_and_used(tmp_path: Any) -> None:
-    save_model(Model("tuned", policy(), (1.5, 0.25), domain=9), tmp_path / "tuned")
+    save_model(Model("tuned", policy(), (1.5, 0.25), domain=25), tmp_path / "tuned")
     model = load_model(tmp_path / "tuned.safetensors")
-    assert model.domain == 9
-    assert model.temperature_for(unsatisfiable()) == pytest.approx((3.0, 0.5))  # ln 9 = 2 ln 3
+    assert model.domain == 25
+    assert model.temperature_for(unsatisfiable()) == (3.0, 0.5)  # three colours count as five; ln 25 = 2 ln 5
     options: dict[str, Any] = {"search": "neural", "steps": 60, "seed": 3, "runs": 2}
     stored = solve(unsatisfiable(), model=model, **options)
     given = solve(unsatisfiable(), model=Model("fixed", policy()), temperature=(3.0, 0.5), **options)

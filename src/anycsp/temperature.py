@@ -19,6 +19,9 @@ from anycsp.errors import AnyCSPError
 Temperature = float | tuple[float, float]
 """Fixed, or (hot, cold)."""
 
+FEWEST = 5
+"""Values at which the scaling ends: two need no more heat than five (docs/training-log.md)."""
+
 
 def as_temperature(given: object) -> Temperature:
     """From a number, a pair of numbers, or either as text ("0.8", "1.5:0.3")."""
@@ -47,7 +50,7 @@ def as_range(temperature: Temperature) -> tuple[float, float]:
 
 def at_domains(temperature: Temperature, tuned_at: float, sizes: npt.NDArray[np.integer[Any]]) -> Temperature:
     """A temperature tuned at domains of `tuned_at` values, for variables with domains of these sizes."""
-    logarithms = np.log(sizes[sizes > 1])
+    logarithms = np.log(np.maximum(sizes[sizes > 1], FEWEST))
     factor = math.log(tuned_at) / float(logarithms.mean()) if len(logarithms) else 1.0
     hot, cold = as_range(temperature)
     return (hot * factor, cold * factor) if isinstance(temperature, tuple) else hot * factor
