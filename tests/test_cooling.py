@@ -201,10 +201,11 @@ def test_a_models_domain_size_is_stored_and_used(tmp_path: Any) -> None:
     save_model(Model("tuned", policy(), (1.5, 0.25), domain=25), tmp_path / "tuned")
     model = load_model(tmp_path / "tuned.safetensors")
     assert model.domain == 25
-    assert model.temperature_for(unsatisfiable()) == (3.0, 0.5)  # three colours count as five; ln 25 = 2 ln 5
+    scaled = model.temperature_for(unsatisfiable())
+    assert scaled == pytest.approx((3.0, 0.5))  # three colours count as five; ln 25 = 2 ln 5
     options: dict[str, Any] = {"search": "neural", "steps": 60, "seed": 3, "runs": 2}
     stored = solve(unsatisfiable(), model=model, **options)
-    given = solve(unsatisfiable(), model=Model("fixed", policy()), temperature=(3.0, 0.5), **options)
+    given = solve(unsatisfiable(), model=Model("fixed", policy()), temperature=scaled, **options)
     assert stored.assignment == given.assignment
     kept = solve(unsatisfiable(), model=model, temperature=(1.5, 0.25), **options)
     plain = solve(unsatisfiable(), model=Model("fixed", policy()), temperature=(1.5, 0.25), **options)
