@@ -14,7 +14,7 @@ from anycsp import Problem, read
 from anycsp.bench.baseline import Baseline, Limit
 from anycsp.bench.baselines import BASELINES, run_csp, solver
 from anycsp.bench.baselines.xcsp3 import to_xcsp3
-from anycsp.bench.report.tables import paper_instances
+from anycsp.bench.report.quoted import paper_instances
 from anycsp.bench.structure import coloring_graph, cut_graph, formula, is_decision
 from anycsp.check import recount
 from anycsp.distributions import draw, get

@@ -10,7 +10,7 @@ import pytest
 from anycsp.bench.experiments import EXPERIMENTS
 from anycsp.bench.journal import Journal
 from anycsp.bench.report import write_report
-from anycsp.bench.report.tables import paper_instances, paper_network_on, paper_table
+from anycsp.bench.report.quoted import paper_instances, paper_table, quoted_on
 from anycsp.errors import AnyCSPError
 
 pytest.importorskip("matplotlib")
@@ -70,6 +70,10 @@ def report(folder: Path) -> str:
     return (folder / "report.md").read_text()
 
 
+def section(report: str, heading: str) -> str:
+    return report.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
 def test_every_figure_is_there_as_png_and_svg(report: str, folder: Path) -> None:
     for name in (
         "rb50-quick-survival",
@@ -95,19 +99,65 @@ def test_systems_that_are_only_quoted_have_their_rows(report: str) -> None:
 
 def test_quoted_counts_say_out_of_how_many(report: str) -> None:
     assert "| HybridEA | quoted | 50/50 | 40/50 |" in report
-    assert "(paper 42 of 50)" in report
+    assert "| Picat | quoted | – |" in section(report, "Model RB (quick)")
 
 
-def test_the_papers_network_is_scored_on_the_graphs_that_were_run() -> None:
-    assert paper_network_on("gset", ["G1", "G14", "G15"]) == 1.0
-    assert paper_network_on("coloring", ["queen12_12", "queen8_8", "r250.5"]) == 2
-    assert paper_network_on("gset", ["G1", "no such graph"]) is None
-    assert paper_network_on("rb50", ["forced-rb-00"]) is None
+def test_the_papers_systems_are_scored_on_the_graphs_that_were_run() -> None:
+    assert quoted_on("gset", ["G1", "G14", "G15"])["ANYCSP"] == 1.0
+    many = quoted_on("coloring", ["queen12_12", "queen9_9", "r250.5"])
+    assert (many["ANYCSP"], many["HybridEA"], many["DSATUR"]) == (2, 2, 0)
+    assert "RUN-CSP" not in many  # not in that table of the paper
+    assert quoted_on("gset", ["G1", "no such graph"]) == {}
+    assert "SDP" not in quoted_on("gset", ["G1", "G22"])  # not printed for the second
+    assert quoted_on("rb50", ["forced-rb-00"]) == {}
 
 
 def test_losses_are_said_plainly(report: str) -> None:
     # Of our two networks, the second one listed is the better.
     assert "**We lose.** 800: the network alone reaches 19 (anycsp neural (paper-maxcut))" in report
+
+
+def test_a_loss_to_a_system_that_is_only_quoted_is_said_too(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append(entry("coloring", "chi>=10", "r250.5", "anycsp:coloring", 3.0))
+        journal.append(entry("coloring", "chi<10", "myciel3", "anycsp:coloring", 0.0))
+        journal.append(entry("satlib", "SL250", "uf250-01", "anycsp:sat", 1.0))
+    text = write_report(tmp_path)[0].read_text()
+    assert "**We lose.** chi>=10: 0 of 1, the paper's network 1 on the same graphs" in text
+    assert "ahead of ours: ANYCSP 1, Picat 1, HybridEA 1" in text
+    assert "- chi<10: 1 of 1, the paper's network 1 on the same graphs" in text
+    assert "**We lose.** SL250: 0 of 1, the paper's network 0.99 of 1 on its own instances" in text
+
+
+def test_systems_without_a_record_keep_a_row_and_are_named(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append(entry("coloring", "chi<10", "myciel3", "anycsp:coloring", 0.0))
+        journal.append(entry("coloring", "chi<10", "myciel3", "dsatur", 1.0))
+    text = write_report(tmp_path)[0].read_text()
+    assert "| HybridEA (gcol) | measured | not run |" in text
+    assert "ahead of all others that ran; next DSATUR" in text
+    assert "Not run, so not compared with: anycsp hybrid (coloring), anycsp local, Greedy, HybridEA (gcol)" in text
+
+
+def test_a_row_of_two_versions_of_a_model_says_so(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.append(entry("gset", "800", "G1", "anycsp:maxcut", 1.0, version="old"))
+        journal.append(entry("gset", "800", "G2", "anycsp:maxcut", 1.0, version="new"))
+        journal.append(entry("gset", "800", "G1", "anycsp:maxcut:hybrid", 1.0, version="new"))
+    text = write_report(tmp_path)[0].read_text()
+    assert "| **anycsp neural (maxcut)** (2 versions: see below) |" in text
+    assert "models maxcut new, maxcut old, maxcut:hybrid new" in text
+
+
+def test_instance_tables_say_what_their_numbers_are(report: str) -> None:
+    assert "Deviations from the best known cut of 2013. Budget" in section(
+        report, "Expressiveness: regular graphs (quick)"
+    )
+    assert "Seconds to a solution" not in section(report, "MaxCut on Gset (quick)")
+
+
+def test_emphasis_is_rendered_in_html(folder: Path) -> None:
+    assert "<i>neural</i>" in (folder / "report.html").read_text()
 
 
 def test_every_table_states_its_conditions(report: str) -> None:

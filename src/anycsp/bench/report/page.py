@@ -18,7 +18,7 @@ class Heading:
 @dataclass(frozen=True)
 class Paragraph:
     text: str
-    """With **bold** and `code` as in Markdown."""
+    """With **bold**, *italics* and `code` as in Markdown."""
 
 
 @dataclass(frozen=True)
@@ -120,4 +120,5 @@ def _html_row(row: Sequence[str]) -> str:
 def _inline(text: str) -> str:
     escaped = html.escape(text, quote=False)
     escaped = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escaped)
+    escaped = re.sub(r"\*(\w.*?)\*", r"<i>\1</i>", escaped)
     return re.sub(r"`(.+?)`", r"<code>\1</code>", escaped)

@@ -23,10 +23,9 @@ class Trial:
     records: list[Record]
 
     def solvers(self) -> list[str]:
-        """In the experiment's order, those that a journal holds beside it last."""
-        present = {r["solver"] for r in self.records}
-        known = [name for name in self.experiment.solvers if name in present]
-        return known + sorted(present - set(known))
+        """Those of the experiment, run or not, in its order; others that a journal holds last."""
+        known = list(self.experiment.solvers)
+        return known + sorted({r["solver"] for r in self.records} - set(known))
 
     def groups(self) -> list[str]:
         present = {r["group"] for r in self.records}

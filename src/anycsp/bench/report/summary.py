@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from anycsp.bench.report.names import is_neural, is_ours, title
+from anycsp.bench.report.quoted import NETWORK, paper_table, quoted_on
 from anycsp.bench.report.results import Results, Trial, ran
-from anycsp.bench.report.tables import paper_network_on, paper_table
 
 
 def verdicts(trial: Trial) -> list[str]:
@@ -29,6 +29,9 @@ def verdicts(trial: Trial) -> list[str]:
             if ours and (label != "our best system" or len(mine) > len(neural))
         ]
     lines += _beside_paper(trial)
+    idle = [title(s) for s in trial.solvers() if not trial.of(s)]
+    if idle:
+        lines.append(f"Not run, so not compared with: {', '.join(idle)}.")
     return lines or ["nothing was run."]
 
 
@@ -39,36 +42,48 @@ def _sentence(group: str, label: str, ours: dict[str, float], others: dict[str, 
     if not others:
         return text + "; nothing to compare with."
     their_best = pick(others.values())
+    if more and my_best == their_best == 0:
+        return f"{group}: neither {label} nor any other solves one."
     if my_best == their_best:
         return text + f", a tie with the best of the others ({_names(others, their_best)})."
     if (my_best > their_best) == more:
-        return text + f", ahead of all others; next {_list(others, their_best)}."
+        return text + f", ahead of all others that ran; next {_list(others, their_best)}."
     ahead = [s for s, score in others.items() if score != my_best and (score > my_best) == more]
     return f"**We lose.** {text}; ahead of it: " + ", ".join(f"{title(s)} {others[s]:g}" for s in ahead) + "."
 
 
 def _beside_paper(trial: Trial) -> list[str]:
-    """Our network beside the paper's, where the measures are comparable; sizes and limits differ in quick budgets."""
+    """Our network beside the paper's systems: on the same graphs where it prints them, else on its own set as a whole.
+    Their budget is the paper's, whatever ours is."""
     quoted = paper_table(trial.experiment.name)
-    if quoted is None or "ANYCSP" not in quoted["rows"]:
+    if quoted is None or NETWORK not in quoted["rows"]:
         return []
-    theirs = dict(zip(quoted["columns"], quoted["rows"]["ANYCSP"], strict=True))
+    printed = {system: dict(zip(quoted["columns"], numbers, strict=True)) for system, numbers in quoted["rows"].items()}
     out_of = dict(zip(quoted["columns"], quoted.get("of", ()), strict=False))
-    parts = []
+    lines = []
     for group in trial.groups():
         neural = [s for s in trial.solvers() if is_neural(s) and trial.score(s, group) is not None]
-        if group not in theirs or not neural:
+        if group not in printed[NETWORK] or not neural:
             continue
         more = trial.experiment.measures[group] == "solved"
         best = (max if more else min)(neural, key=lambda s: trial.score(s, group) or 0.0)
         records = ran(trial.of(best, group))
+        ours = trial.score(best, group) or 0.0
+        theirs = quoted_on(trial.experiment.name, (r["instance"] for r in records))
+        where = "on the same graphs"
+        if not theirs:
+            # Counts of sets of different sizes are compared as shares.
+            scale = len(records) / out_of[group] if more else 1.0
+            theirs = {s: row[group] * scale for s, row in printed.items() if row.get(group) is not None}
+            where = "on its own instances"
+        ahead = {s: score for s, score in theirs.items() if (score > ours if more else score < ours)}
         size = f" of {len(records)}" if more else ""
-        paper = f"paper {theirs[group]:g}" + (f" of {out_of[group]}" if out_of.get(group) else "")
-        same = paper_network_on(trial.experiment.name, (r["instance"] for r in records))
-        if same is not None:
-            paper += f"; {same:g} on the same graphs"
-        parts.append(f"{group} {trial.score(best, group):g}{size} ({paper})")
-    return ["Beside the paper's network: " + ", ".join(parts) + "."] if parts else []
+        network = f"{theirs[NETWORK]:.4g}" + (size if where != "on the same graphs" else "")
+        text = f"{group}: {ours:.4g}{size}, the paper's network {network} {where}"
+        if ahead:
+            text = f"**We lose.** {text}; ahead of ours: " + ", ".join(f"{s} {x:.4g}" for s, x in ahead.items())
+        lines.append(text + " (quoted, with the paper's budget).")
+    return lines
 
 
 def _names(scores: dict[str, float], value: float) -> str:

@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterable
-from importlib.resources import files
 from statistics import mean
 from typing import Any
 
 from anycsp.bench.journal import Record
 from anycsp.bench.report.names import is_ours, title
 from anycsp.bench.report.page import Table
+from anycsp.bench.report.quoted import INSTANCE_COLUMNS, cell, paper_instances, paper_table
 from anycsp.bench.report.results import COUNTS, Trial, deviation, ran, solved
-
-PAPER = files("anycsp.bench") / "paper"
-
-
-def paper_table(experiment: str) -> dict[str, Any] | None:
-    """The paper's own numbers: `unit`, `columns`, `rows` by system, and where they are counts, `of` how many."""
-    tables: dict[str, dict[str, Any]] = json.loads((PAPER / "tables.json").read_text())
-    return tables.get(experiment)
-
-
-def paper_instances(name: str) -> dict[str, dict[str, str]]:
-    """The paper's instance table, by graph."""
-    return {row["graph"]: row for row in csv.DictReader((PAPER / f"{name}.csv").read_text().splitlines())}
-
-
-def paper_network_on(experiment: str, graphs: Iterable[str]) -> float | None:
-    """Our measure of the paper's network on some graphs; None where the paper has no table of the experiment's
-    instances or one of them is not in it."""
-    column = {"coloring": "anycsp_seconds", "gset": "anycsp"}.get(experiment)
-    if column is None:
-        return None
-    table = paper_instances(experiment)
-    cells = [table.get(graph, {}).get(column) for graph in graphs]
-    if not cells or None in cells:
-        return None
-    return sum(map(bool, cells)) if experiment == "coloring" else mean(float(cell or "nan") for cell in cells)
-
 
 # ── the paper's table ────────────────────────────────────────────────────────────────────────────
 
@@ -50,6 +20,9 @@ def main_table(trial: Trial) -> Table:
     rows = []
     for solver in trial.solvers():
         name = f"**{title(solver)}**" if is_ours(solver) else title(solver)
+        versions = {r["version"] for r in ran(trial.of(solver))}
+        if len(versions) > 1:
+            name += f" ({len(versions)} versions: see below)"
         rows.append([name, "measured", *(_cell(trial, solver, group) for group in groups)])
     quoted = paper_table(trial.experiment.name)
     extra: list[str] = []
@@ -92,6 +65,8 @@ def _size(trial: Trial, group: str) -> str:
 
 
 def _cell(trial: Trial, solver: str, group: str) -> str:
+    if not trial.of(solver):
+        return "not run"
     records = trial.of(solver, group)
     if not records:
         return "–"
@@ -117,9 +92,7 @@ def conditions(trial: Trial) -> str:
     done = [r for r in ran(trial.records) if "seconds" in r] or trial.records
     limits = sorted({_limit(r["limit"]) for r in done})
     seeds = sorted({r["seed"] for r in done})
-    models = sorted(
-        {f"{r['solver'].split(':')[1]} {r['version']}" for r in done if is_ours(r["solver"]) and r["version"]}
-    )
+    models = sorted({f"{r['solver'].removeprefix('anycsp:')} {r['version']}" for r in done if r["version"]})
     facts = [
         f"Budget {trial.budget}: {'; '.join(limits)}",
         f"seeds {', '.join(map(str, seeds))}",
@@ -144,23 +117,10 @@ def _number(value: float | None, out_of: int | None = None) -> str:
 
 # ── every instance ───────────────────────────────────────────────────────────────────────────────
 
-# The paper's instance tables: our column beside which of theirs.
-_GSET = {
-    "greedy": "Greedy",
-    "sdp": "SDP",
-    "run_csp": "RUN-CSP",
-    "eco_dqn": "ECO-DQN",
-    "ecord": "ECORD",
-    "anycsp": "ANYCSP",
-}
-_COLORING = {
-    "anycsp_seconds": "ANYCSP",
-    "run_csp_seconds": "RUN-CSP",
-    "picat_seconds": "Picat",
-    "cosoco_seconds": "CoSoCo",
-    "hybrid_ea_colors": "HybridEA",
-    "dsatur_colors": "DSATUR",
-    "greedy_colors": "Greedy",
+_MEANING = {
+    "solved": "Seconds to a solution; “– (n)”: none, the best answer violates n.",
+    "deviation": "Deviations from the best known cut of 2013.",
+    "violated": "Violated weight of the best answer.",
 }
 
 
@@ -169,24 +129,19 @@ def instance_table(trial: Trial) -> Table:
     groups = trial.groups()
     solvers = [s for s in trial.solvers() if ran(trial.of(s))]
     name = trial.experiment.name
-    quoted = paper_instances(name) if name in ("gset", "coloring") else {}
-    columns = {"gset": _GSET, "coloring": _COLORING}.get(name, {})
+    quoted, columns = paper_instances(name), INSTANCE_COLUMNS.get(name, {})
     rows = []
     for group, instance in trial.instances(groups):
         mine = {s: [r for r in trial.of(s, group) if r["instance"] == instance] for s in solvers}
         row = [instance, *_known(trial, instance), *(_result(trial, group, mine[s]) for s in solvers)]
-        if quoted:
-            row += [_quote(key, quoted.get(instance, {})) for key in columns]
-        rows.append(row)
+        rows.append(row + [cell(column, quoted.get(instance, {})) for column in columns])
     known = {"gset": ["best 2013", "newest"], "coloring": ["χ"]}.get(name, [])
     header = ["instance", *known, *(title(s) for s in solvers), *(f"{label}†" for label in columns.values())]
     key = "† quoted from the paper. " if quoted else ""
-    meaning = {
-        "gset": "Deviations from the best known cut of 2013.",
-        "coloring": "Seconds until a colouring with χ colours; “–”: none found; “n col”: what a constructive or "
-        "colour-reducing heuristic needed.",
-    }.get(name, "Seconds to a solution, or the violated weight of the best answer.")
-    return Table(header, rows, key + meaning + " " + conditions(trial))
+    meanings = [_MEANING[m] for m in _MEANING if m in {trial.experiment.measures[group] for group in groups}]
+    if name == "coloring":
+        meanings.append("“n col”: the colours that a constructive or colour-reducing heuristic needed.")
+    return Table(header, rows, key + " ".join([*meanings, conditions(trial)]))
 
 
 def _known(trial: Trial, instance: str) -> list[str]:
@@ -216,12 +171,3 @@ def _result(trial: Trial, group: str, records: list[Record]) -> str:
         else:
             cells.append(f"– ({r['violated_weight']:g})")
     return ", ".join(cells)
-
-
-def _quote(column: str, row: dict[str, str]) -> str:
-    if not row or (column == "run_csp_seconds" and row["split"] == ">=10"):  # not in the paper's table
-        return ""
-    value = row[column]
-    if column.endswith("_seconds"):
-        return f"{value} s" if value else "–"
-    return f"{value} col" if column.endswith("_colors") else value or "–"
