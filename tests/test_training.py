@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
+import sys
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -21,6 +26,7 @@ from anycsp.policy import PolicyConfig, PolicyNetwork
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.trainer import Trainer
+from anycsp.training.validation import ValidationSet
 
 SMALL = TrainingConfig(
     distribution="sat",
@@ -58,11 +64,10 @@ def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
 # ── configuration ────────────────────────────────────────────────────────────────────────────────
 
 
-def test_config_is_toml_and_back() -> None:
-    import tomllib
-
+def test_config_is_toml_and_back(tmp_path: Path) -> None:
     for config in (TrainingConfig(), SMALL, replace(SMALL, parameters={"density": [[4.0, 4.5]], "n": [10, 20]})):
-        assert TrainingConfig.from_table(tomllib.loads(config.to_toml())) == config
+        (tmp_path / "config.toml").write_text(config.to_toml())
+        assert TrainingConfig.read(tmp_path / "config.toml") == config
 
 
 def test_every_setting_says_what_it_means() -> None:
@@ -104,6 +109,12 @@ def test_overrides_reach_every_setting() -> None:
     assert changed.temperatures == (1.0, (2.0, 0.5))
     other = SMALL.with_overrides(["distribution=files:some/folder"])
     assert (other.distribution, other.parameters) == ("files:some/folder", {})
+
+
+def test_the_order_of_overrides_does_not_matter() -> None:
+    overrides = ["parameters.n=10", "validation_parameters.validation_n=20", "distribution=maxcut"]
+    assert SMALL.with_overrides(overrides) == SMALL.with_overrides(overrides[::-1])
+    assert SMALL.with_overrides(overrides).parameters == {"n": 10}
 
 
 @pytest.mark.parametrize(
@@ -200,6 +211,66 @@ def test_a_stopped_run_leaves_a_checkpoint(tmp_path: Path) -> None:
     assert Trainer.resume(tmp_path).counters.update == 0
 
 
+def _dies_at_call(number: int, function: Callable[[], None]) -> Callable[[], None]:
+    calls = iter(range(1, number + 1))
+
+    def dying() -> None:
+        if next(calls) == number:
+            raise KeyboardInterrupt
+        function()
+
+    return dying
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint_in_the_same_logs(tmp_path: Path) -> None:
+    config = replace(SMALL, updates=25, validate_updates=10, checkpoint_minutes=100.0)
+    whole = Trainer(config, tmp_path / "whole").run()
+    killed = Trainer(config, tmp_path / "killed")
+    killed.save = _dies_at_call(2, killed.save)  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        killed.run()
+    resumed = Trainer.resume(tmp_path / "killed")
+    assert resumed.counters.update == 10  # saved with the first validation; the second was too late
+    assert resumed.counters.best < np.inf
+    resumed.run()
+    assert resumed.counters.best == whole.best
+    for table in ("train.csv", "validation.csv"):
+        rows = [(tmp_path / run / table).read_text().splitlines() for run in ("whole", "killed")]
+        assert [row.split(",")[0] for row in rows[0]] == [row.split(",")[0] for row in rows[1]], table
+    assert [row.split(",")[0] for row in (tmp_path / "whole" / "train.csv").read_text().split()] == [
+        "update",
+        "10",
+        "20",
+        "25",
+    ]
+
+
+def test_a_resumed_run_keeps_what_its_state_depends_on(tmp_path: Path) -> None:
+    trainer = Trainer(SMALL, tmp_path)
+    trainer.update()
+    trainer.save()
+    trainer.pool.close()
+    assert Trainer.resume(tmp_path, ["learning_rate=1e-3", "updates=30"]).config.updates == 30
+    for override in ("policy.hidden=16", "seed=5", "parameters.n=13", "instances=5", "distribution=maxcut"):
+        with pytest.raises(ConfigError, match="a resumed run keeps its"):
+            Trainer.resume(tmp_path, [override])
+
+
+def test_a_checkpoint_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint.write(tmp_path, {"w": torch.ones(3)}, {"n": 1})
+
+    def torn(tensors: object, path: Path, metadata: object) -> None:
+        path.write_bytes(b"half a check")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(checkpoint.safetensors.torch, "save_file", torn)
+    with pytest.raises(OSError, match="disk full"):
+        checkpoint.write(tmp_path, {"w": torch.zeros(3)}, {"n": 2})
+    tensors, facts = checkpoint.read(tmp_path)
+    assert facts["n"] == 1
+    assert torch.equal(tensors["w"], torch.ones(3))
+
+
 def test_a_checkpoint_is_safetensors_of_the_right_version(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not a checkpoint"):
         checkpoint.read(tmp_path)
@@ -226,6 +297,58 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) ->
     assert trainer.counters.skipped == 1
     assert not all(torch.equal(v, before[k]) for k, v in trainer.policy.state_dict().items())
     trainer.pool.close()
+
+
+def test_an_exploding_gradient_is_skipped_counted_and_not_taken_for_usual(tmp_path: Path) -> None:
+    trainer = Trainer(replace(SMALL, explosion=10.0), tmp_path)
+    trainer.counters.norms = [1.0] * 20
+    assert not trainer._explodes(9.9)
+    assert trainer._explodes(10.1)
+    assert trainer._explodes(float("inf"))
+    assert trainer.counters.norms == [1.0] * 20 + [9.9]
+    trainer.counters.norms = [1e-12] * 20  # so that the next real gradient is one
+    before = {k: v.clone() for k, v in trainer.policy.state_dict().items()}
+    trainer.update()
+    assert trainer.counters.skipped == 1
+    assert all(torch.equal(v, before[k]) for k, v in trainer.policy.state_dict().items())
+    trainer.pool.close()
+
+
+def test_averaged_weights_are_the_running_mean_of_the_equation(tmp_path: Path) -> None:
+    trainer = Trainer(replace(SMALL, weight_average=0.75), tmp_path)
+    name, expected = next((n, p.detach().clone()) for n, p in trainer.policy.named_parameters())
+    for update in range(8):
+        trainer.update()
+        decay = min(0.75, update / (update + 1))  # a plain mean first: the initial weights are soon forgotten
+        expected = decay * expected + (1 - decay) * dict(trainer.policy.named_parameters())[name].detach()
+    assert torch.allclose(dict(trainer.averaged.named_parameters())[name], expected, atol=1e-6)
+    trainer.pool.close()
+
+
+def test_training_ends_when_validation_no_longer_improves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = iter([3.0, 2.0, 2.5, 2.0, 1.0])
+    monkeypatch.setattr(ValidationSet, "measure", lambda *_: dict.fromkeys((5, 10), next(results)))
+    counters = Trainer(replace(SMALL, updates=50, validate_updates=2, patience=2), tmp_path).run()
+    assert (counters.update, counters.best, counters.best_update) == (8, 2.0, 4)
+
+
+def test_sigterm_ends_training_with_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
+    config, out = tmp_path / "config.toml", tmp_path / "run"
+    config.write_text(replace(SMALL, updates=1_000_000).to_toml())
+    command = [sys.executable, "-m", "anycsp", "train", str(config), "--out", str(out), "--threads", "1", "--quiet"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    until = time.monotonic() + 120
+    while time.monotonic() < until and not (out / "train.csv").exists():
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "no validation yet" in said
+    done = Trainer.resume(out).counters.update
+    assert done >= 10
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "--resume continues it" in again.stderr
 
 
 @pytest.mark.usefixtures("_on_both_backends")
@@ -286,8 +409,6 @@ def test_training_beats_the_untrained_policy(tmp_path: Path) -> None:
     )  # fmt: skip
     untrained = Trainer(config, tmp_path / "untrained")
     counters = Trainer(config, tmp_path / "trained").run()
-    from anycsp.training.validation import ValidationSet
-
     validation = ValidationSet(config.validation_distribution(), 32)
     before = validation.measure(untrained.policy, (40,))[40]
     untrained.pool.close()

@@ -48,6 +48,8 @@ class PolicyConfig:
             "features": self.features in ("none", "gain"),
             "sampling": self.sampling in ("global", "local"),
             "hidden": isinstance(self.hidden, int) and self.hidden > 0,
+            "inertia": isinstance(self.inertia, bool),
+            "weighted": isinstance(self.weighted, bool),
         }
         for field, valid in checks.items():
             if not valid:

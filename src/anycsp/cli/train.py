@@ -43,6 +43,7 @@ def train(
     import torch
 
     from anycsp.models import load_model
+    from anycsp.training import checkpoint
     from anycsp.training.config import ConfigError, TrainingConfig
     from anycsp.training.trainer import Trainer
 
@@ -53,8 +54,12 @@ def train(
         raise ConfigError("--from begins a new run, --resume continues one: give one of the two")
     if resume:
         trainer = Trainer.resume(out, overrides)
+        if config is not None and (differ := trainer.config.differences(TrainingConfig.read(config, overrides))):
+            click.echo(f"settings are those of {out}; {config} differs in {', '.join(differ)}", err=True)
     elif config is None:
         raise ConfigError("a new run needs a configuration file, e.g. configs/sat.toml")
+    elif (out / checkpoint.FILE).exists():
+        raise ConfigError(f"{out} holds a run: --resume continues it, another --out begins a new one")
     else:
         settings = TrainingConfig.read(config, overrides)
         if start_from is not None:
@@ -63,9 +68,11 @@ def train(
     if profile:
         trainer.enable_profile()
     counters = trainer.run(quiet=quiet)
-    click.echo(
-        f"{counters.update} updates in {counters.seconds / 60:.1f} minutes, best validation {counters.best:.4g} "
-        f"at update {counters.best_update}: {out / 'best.safetensors'}"
-    )
+    spent = f"{counters.update} updates in {counters.seconds / 60:.1f} minutes"
+    if counters.best_update:
+        best = f"best validation {counters.best:.4g} at update {counters.best_update}: {out / 'best.safetensors'}"
+    else:
+        best = f"no validation yet, so no model: anycsp train --out {out} --resume"
+    click.echo(f"{spent}, {best}")
     if profile:
         click.echo(trainer.profile_report())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import safetensors
 import safetensors.torch
+import torch
 
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
@@ -83,8 +84,7 @@ def load_model(name_or_path: str | Path) -> Model:
             )
     description = _read_description(path.with_suffix(".json"))
     try:
-        known = {f.name for f in fields(PolicyConfig)}
-        config = PolicyConfig(**{k: v for k, v in description["policy"].items() if k in known})
+        config = PolicyConfig(**description["policy"])
         tensors = safetensors.torch.load_file(path)
         search = description.get("search", {})
         temperature, runs = as_temperature(search.get("temperature", 1.0)), int(search.get("runs", 4))
@@ -92,6 +92,8 @@ def load_model(name_or_path: str | Path) -> Model:
         domain = None if search.get("domain") is None else float(search["domain"])
         if domain is not None and not 1 < domain < math.inf:
             raise ModelError(f"{path}: temperature for domains of {domain:g} values")
+        if runs < 1:
+            raise ModelError(f"{path}: {runs} runs")
     except ModelError:
         raise
     except (
@@ -110,6 +112,9 @@ def load_model(name_or_path: str | Path) -> Model:
     if expected != found:
         odd = sorted(set(expected.items()) ^ set(found.items()))[0][0]
         raise ModelError(f"{path}: weights do not match their config (at {odd!r})")
+    for name, tensor in tensors.items():
+        if tensor.dtype != torch.float32 or not tensor.isfinite().all():
+            raise ModelError(f"{path}: weights are not finite numbers of 32 bits (at {name!r})")
     policy.load_state_dict(tensors)
     return Model(path.stem, policy.eval(), temperature, runs, guidance, domain, description.get("training", {}))
 

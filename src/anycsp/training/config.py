@@ -192,9 +192,10 @@ class TrainingConfig:
             raise ConfigError(f"training config: {error}") from None
 
     def with_overrides(self, overrides: Sequence[str]) -> TrainingConfig:
-        """`key=value` with the value in TOML (a bare word is a string); `policy.hidden=64` reaches into tables."""
+        """`key=value` with the value in TOML (a bare word is a string); `policy.hidden=64` reaches into tables.
+        `distribution` comes before the others, since the old one's parameters mean nothing to the new one."""
         table = self.to_table()
-        for override in overrides:
+        for override in sorted(overrides, key=lambda override: override.partition("=")[0].strip() != "distribution"):
             key, separator, text = override.partition("=")
             if not separator:
                 raise ConfigError(f"--set {override}: expected key=value")
@@ -205,9 +206,13 @@ class TrainingConfig:
                 if not isinstance(target, dict):
                     raise ConfigError(f"--set {override}: {part!r} is not a table")
             target[last] = _toml_value(text.strip())
-            if key.strip() == "distribution":  # the old one's parameters mean nothing to the new one
+            if key.strip() == "distribution":
                 table.update(parameters={}, validation="", validation_parameters={})
         return TrainingConfig.from_table(table)
+
+    def differences(self, other: TrainingConfig) -> list[str]:
+        """Names of the settings in which two runs differ."""
+        return [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]
 
     def to_table(self) -> dict[str, Any]:
         return asdict(

@@ -12,12 +12,16 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+TABLES = ("train", "validation")
+
 
 class RunLog:
-    """Appends to the files of a run folder; a resumed run goes on in the same files."""
+    """Appends to the files of a run folder; a resumed run goes on in the same files, from its checkpoint's `update`."""
 
-    def __init__(self, folder: Path, quiet: bool = False) -> None:
+    def __init__(self, folder: Path, update: int, quiet: bool = False) -> None:
         self._folder = folder
+        for table in TABLES:
+            _forget_after(folder / f"{table}.csv", update)
         self._events = open(folder / "events.jsonl", "a")  # noqa: SIM115 - closed in __exit__
         self._board = _tensorboard(folder)
         self._progress = Progress(
@@ -65,6 +69,15 @@ class RunLog:
 
     def say(self, text: str) -> None:
         self._progress.console.print(text, highlight=False)
+
+
+def _forget_after(path: Path, update: int) -> None:
+    """Drop the rows of updates that a killed run had done since its last checkpoint: they are done again. Rows begin
+    with their update; a line that does not was torn by the kill."""
+    if path.exists():
+        header, *rows = path.read_text().splitlines(keepends=True) or [""]
+        kept = [row for row in rows if (first := row.partition(",")[0]).isdigit() and int(first) <= update]
+        path.write_text("".join([header, *kept]))
 
 
 def _tensorboard(folder: Path) -> Any:

@@ -39,6 +39,8 @@ from anycsp.training.walk import SearchState
 
 LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
+FIXED = ("distribution", "parameters", "seed", "policy", "start_from", "teacher", "instances", "replicas", "window")
+"""Settings that the state of a run depends on: resuming cannot change them."""
 _SAMPLING_STREAM = 1 << 60
 _POLISH_STREAM = 1 << 61
 """Keeps the draws of the search apart from those of initial assignments."""
@@ -99,22 +101,24 @@ class Trainer:
         (self.folder / "config.toml").write_text(self.config.to_toml())
         recent: list[dict[str, float]] = []
         saved_at = self.counters.seconds
-        with RunLog(self.folder, quiet) as log, _stop_on_signal(stop):
+        with RunLog(self.folder, self.counters.update, quiet) as log, _stop_on_signal(stop):
             log.event("start", update=self.counters.update, config=self.config.to_table())
             while self.progress < 1 and not stop.is_set() and not self._out_of_patience:
                 began = time.perf_counter()
                 recent.append(self.update())
                 self.counters.seconds += time.perf_counter() - began
                 if len(recent) == LOG_EVERY:
-                    means = {key: statistics.fmean(r[key] for r in recent) for key in recent[0]}
-                    log.row("train", {**self._position(), **means, "skipped": self.counters.skipped})
-                    log.progress(self.progress, f"update {self.counters.update}  {_headline(means)}")
+                    self._log_updates(log, recent)
                     recent = []
-                if self._validation_due():
+                validated = self._validation_due()
+                if validated:
                     self._validate(log)
-                if self.counters.seconds - saved_at > 60 * self.config.checkpoint_minutes:
+                # With every validation: a checkpoint older than the best model would have it replaced by a worse one.
+                if validated or self.counters.seconds - saved_at > 60 * self.config.checkpoint_minutes:
                     self.save()
                     saved_at = self.counters.seconds
+            if recent:
+                self._log_updates(log, recent)
             if not stop.is_set() and self.counters.validated_at < self.counters.seconds:
                 self._validate(log)
             self.save()
@@ -252,6 +256,11 @@ class Trainer:
         yield
         self.timing[part] += time.perf_counter() - began
 
+    def _log_updates(self, log: RunLog, recent: list[dict[str, float]]) -> None:
+        means = {key: statistics.fmean(r[key] for r in recent) for key in recent[0]}
+        log.row("train", {**self._position(), **means, "skipped": self.counters.skipped})
+        log.progress(self.progress, f"update {self.counters.update}  {_headline(means)}")
+
     def _position(self) -> dict[str, float | int]:
         return {"update": self.counters.update, "minutes": self.counters.seconds / 60}
 
@@ -326,10 +335,15 @@ class Trainer:
 
     @staticmethod
     def resume(folder: Path, overrides: Sequence[str] = ()) -> Trainer:
-        """The run of a folder at its last checkpoint, its configuration changed by `overrides` (a longer
-        schedule, another learning rate; shapes must stay)."""
+        """The run of a folder at its last checkpoint, its configuration changed by `overrides`: a longer
+        schedule, another learning rate, anything but what its state depends on."""
         tensors, facts = checkpoint.read(folder)
-        trainer = Trainer(TrainingConfig.from_table(facts["config"]).with_overrides(overrides), folder, resumed=True)
+        saved = TrainingConfig.from_table(facts["config"])
+        config = saved.with_overrides(overrides)
+        for name in config.differences(saved):
+            if name in FIXED:
+                raise ConfigError(f"a resumed run keeps its {name}; --from {folder} begins a new one with its weights")
+        trainer = Trainer(config, folder, resumed=True)
         trainer.counters = Counters(**facts["counters"])
         trainer.scale = RunningScale(square=trainer.counters.scale_square, weight=trainer.counters.scale_weight)
         trainer.policy.load_state_dict(_part(tensors, "policy."))

@@ -1,0 +1,5 @@
+"""`python -m anycsp`: the command line."""
+
+from anycsp.cli import main
+
+main()

@@ -1,0 +1,88 @@
+"""Models on disk: what is saved is what is loaded, and nothing else is taken for a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+
+from anycsp.errors import ModelError
+from anycsp.guidance import Guidance
+from anycsp.models import Model, load_model, save_model
+from anycsp.policy import PolicyConfig, PolicyNetwork
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    policy = PolicyNetwork(PolicyConfig(hidden=8, features="gain"))
+    model = Model("mine", policy, (2.0, 0.5), 3, Guidance((1.0, 4.0), 0.9), 15.0, {"seed": 7})
+    save_model(model, tmp_path / "mine")
+    return tmp_path / "mine.safetensors"
+
+
+def described(path: Path, **changes: Any) -> None:
+    """Write another description beside the weights; `policy` and `search` are changed key by key."""
+    description = json.loads(path.with_suffix(".json").read_text())
+    for key, value in changes.items():
+        description[key] = {**description[key], **value} if isinstance(value, dict) else value
+    path.with_suffix(".json").write_text(json.dumps(description))
+
+
+def test_what_is_saved_is_what_is_loaded(path: Path) -> None:
+    model = load_model(path)
+    torch.manual_seed(0)
+    expected = PolicyNetwork(PolicyConfig(hidden=8, features="gain")).state_dict()
+    assert model.policy.state_dict().keys() == expected.keys()
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in model.policy.state_dict().items())
+    assert (model.temperature, model.runs, model.domain, model.training) == ((2.0, 0.5), 3, 15.0, {"seed": 7})
+    assert model.guidance == Guidance((1.0, 4.0), 0.9)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"format_version": 2}, "format version 2"),
+        ({"format_version": None}, "format version None"),
+        ({"policy": {"hidden": 16}}, "do not match their config"),
+        ({"policy": {"features": "none"}}, "do not match their config"),
+        ({"policy": {"layers": 3}}, "layers"),
+        ({"policy": {"inertia": "no"}}, "inertia"),
+        ({"policy": {"aggregation": "median"}}, "aggregation"),
+        ({"search": {"runs": 0}}, "0 runs"),
+        ({"search": {"temperature": -1}}, "temperature"),
+        ({"search": {"guidance": [1, 2]}}, "guidance"),
+    ],
+)
+def test_a_description_that_does_not_fit_is_refused_in_one_line(path: Path, changes: Any, reason: str) -> None:
+    described(path, **changes)
+    with pytest.raises(ModelError, match=reason) as error:
+        load_model(path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "weights", [lambda t: t.double(), lambda t: t.int(), lambda t: t * float("nan"), lambda t: t[..., :-1].contiguous()]
+)
+def test_weights_of_another_kind_are_refused(path: Path, weights: Any) -> None:
+    tensors = safetensors.torch.load_file(path)
+    safetensors.torch.save_file({name: weights(tensor) for name, tensor in tensors.items()}, path)
+    with pytest.raises(ModelError, match="weights"):
+        load_model(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04\x95 a pickle", b"PK\x03\x04 an archive of torch.save"])
+def test_only_safetensors_are_read(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match="not a model of anycsp"):
+        load_model(path)
+
+
+def test_weights_without_their_description_are_refused(path: Path) -> None:
+    path.with_suffix(".json").unlink()
+    with pytest.raises(ModelError, match="cannot read the model's description"):
+        load_model(path)
