@@ -129,12 +129,31 @@ def test_the_order_of_overrides_does_not_matter() -> None:
         "temperatures=[[1, 0]]",
         "polish=20",  # with local_expectation
         "guidance=[1, 2]",
+        "learning_rate=-1",
+        "minutes=nan",
+        "seed=-1",
+        "instances=1.5",
+        "instances=many",
+        "discount=true",
+        "validation_instances=0",
+        "validation_depths=[]",
+        "policy.layers=3",
+        "policy=16",
     ],
 )
 def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
     with pytest.raises(AnyCSPError) as error:
         SMALL.with_overrides([override])
     assert "\n" not in str(error.value)
+    assert "__" not in str(error.value)  # of Python
+    assert str(error.value).count("training config") <= 1
+
+
+def test_a_misspelt_setting_is_told_its_name() -> None:
+    with pytest.raises(ConfigError, match=r"unknown key 'learningrate'; 'learning_rate'\?"):
+        SMALL.with_overrides(["learningrate=1e-3"])
+    with pytest.raises(ConfigError, match="'fame': one of improve, quality, reach"):
+        SMALL.with_overrides(["reward=fame"])
 
 
 @pytest.fixture
@@ -222,18 +241,20 @@ def _dies_at_call(number: int, function: Callable[[], None]) -> Callable[[], Non
     return dying
 
 
-def test_a_killed_run_goes_on_from_its_last_checkpoint_in_the_same_logs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("save", [1, 2, 3, 4])
+def test_a_killed_run_goes_on_from_its_last_checkpoint_in_the_same_logs(tmp_path: Path, save: int) -> None:
+    """Killed before and after its validations, at updates 10 and 20."""
     config = replace(SMALL, updates=25, validate_updates=10, checkpoint_minutes=100.0)
     whole = Trainer(config, tmp_path / "whole").run()
     killed = Trainer(config, tmp_path / "killed")
-    killed.save = _dies_at_call(2, killed.save)  # type: ignore[method-assign]
+    killed.folder.mkdir()
+    killed.save()
+    killed.save = _dies_at_call(save, killed.save)  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         killed.run()
     resumed = Trainer.resume(tmp_path / "killed")
-    assert resumed.counters.update == 10  # saved with the first validation; the second was too late
-    assert resumed.counters.best < np.inf
     resumed.run()
-    assert resumed.counters.best == whole.best
+    assert (resumed.counters.best, resumed.counters.best_update) == (whole.best, whole.best_update)
     for table in ("train.csv", "validation.csv"):
         rows = [(tmp_path / run / table).read_text().splitlines() for run in ("whole", "killed")]
         assert [row.split(",")[0] for row in rows[0]] == [row.split(",")[0] for row in rows[1]], table
@@ -343,9 +364,9 @@ def test_sigterm_ends_training_with_a_checkpoint_to_go_on_from(tmp_path: Path) -
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "no validation yet" in said
-    done = Trainer.resume(out).counters.update
-    assert done >= 10
+    assert "not validated yet" in said
+    assert Trainer.resume(out).counters.update >= 10
+    assert load_model(out).name == "run"  # usable though it was stopped early
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 2
     assert "--resume continues it" in again.stderr

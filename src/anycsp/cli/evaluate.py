@@ -12,14 +12,19 @@ from anycsp.cli.options import colors_option, guidance_option, temperature_optio
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--model", default="auto", show_default=True, help="auto, a shipped model, or a .safetensors file.")
+@click.option(
+    "--model",
+    default="auto",
+    show_default=True,
+    help="auto, a shipped model, a .safetensors file, or a training run's folder.",
+)
 @click.option("--steps", type=click.IntRange(min=1), help="Steps of every search.")
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for every file.")
 @click.option("--runs", type=click.IntRange(min=1), help="Independent searches of every file, at once.")
 @temperature_option
 @guidance_option
 @colors_option
-@click.option("--seed", default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
 def evaluate(

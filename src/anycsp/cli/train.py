@@ -14,7 +14,9 @@ import click
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the run.")
 @click.option("--from", "start_from", metavar="MODEL", help="Begin with a model's weights: a shipped name or a path.")
 @click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint.")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="Length of training, schedule included.")
+@click.option(
+    "--minutes", type=click.FloatRange(min=0, min_open=True), help="Length of training; validation comes on top."
+)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the configuration.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
 @click.option("--quiet", is_flag=True, help="No progress display.")
@@ -63,16 +65,18 @@ def train(
     else:
         settings = TrainingConfig.read(config, overrides)
         if start_from is not None:
-            settings = replace(settings, start_from=start_from, policy=load_model(start_from).policy.config)
+            settings = replace(settings, start_from=start_from)
+            if not any(override.startswith("policy") for override in overrides):
+                settings = replace(settings, policy=load_model(start_from).policy.config)
         trainer = Trainer(settings, out)
     if profile:
         trainer.enable_profile()
     counters = trainer.run(quiet=quiet)
+    model = out / "best.safetensors"
     spent = f"{counters.update} updates in {counters.seconds / 60:.1f} minutes"
     if counters.best_update:
-        best = f"best validation {counters.best:.4g} at update {counters.best_update}: {out / 'best.safetensors'}"
+        click.echo(f"{spent}, best validation {counters.best:.4g} at update {counters.best_update}: {model}")
     else:
-        best = f"no validation yet, so no model: anycsp train --out {out} --resume"
-    click.echo(f"{spent}, {best}")
+        click.echo(f"{spent}, not validated yet: {model}; anycsp train --out {out} --resume goes on")
     if profile:
         click.echo(trainer.profile_report())

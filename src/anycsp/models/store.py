@@ -21,6 +21,8 @@ from anycsp.temperature import Temperature, as_json, as_temperature, at_domains
 
 FORMAT_VERSION = 1
 SHIPPED = Path(__file__).parent
+RUN_MODEL = "best.safetensors"
+"""Where a training run keeps its model, which is called after the run."""
 
 
 @dataclass
@@ -70,17 +72,19 @@ def save_model(model: Model, path: str | Path) -> None:
 
 
 def load_model(name_or_path: str | Path) -> Model:
-    """A shipped model by name, or any model by the path of its .safetensors file."""
+    """A shipped model by name, or any model by the path of its .safetensors file or of the run that trained it."""
     path = Path(name_or_path)
     if path.suffix != ".safetensors":
         if str(name_or_path) in shipped_models():
             path = SHIPPED / f"{name_or_path}.safetensors"
-        elif path.is_dir() and (path / "best.safetensors").exists():
-            path = path / "best.safetensors"
+        elif path.is_dir():
+            path = path / RUN_MODEL
+            if not path.exists():
+                raise ModelError(f"{path.parent}: a folder without a model ({RUN_MODEL})")
         else:
             raise ModelError(
                 f"unknown model {str(name_or_path)!r}: use one of {', '.join(shipped_models()) or 'none shipped'}, "
-                "or the path of a .safetensors file"
+                "a .safetensors file, or the folder of a training run"
             )
     description = _read_description(path.with_suffix(".json"))
     try:
@@ -116,7 +120,8 @@ def load_model(name_or_path: str | Path) -> Model:
         if tensor.dtype != torch.float32 or not tensor.isfinite().all():
             raise ModelError(f"{path}: weights are not finite numbers of 32 bits (at {name!r})")
     policy.load_state_dict(tensors)
-    return Model(path.stem, policy.eval(), temperature, runs, guidance, domain, description.get("training", {}))
+    name = path.resolve().parent.name if path.name == RUN_MODEL else path.stem
+    return Model(name, policy.eval(), temperature, runs, guidance, domain, description.get("training", {}))
 
 
 def _read_description(path: Path) -> dict[str, Any]:

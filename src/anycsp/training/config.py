@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,22 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib  # type: ignore[import-not-found]
+
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "int": (int, "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": (bool, "true or false"),
+    "str": (str, "a text"),
+}
+"""What may stand in a field, by its annotation."""
+
+CHOICES = {
+    "lifetime": ("fixed", "log-uniform"),
+    "reward": ("improve", "quality", "reach"),
+    "baseline": ("none", "leave-one-out", "per-step"),
+    "normalise": ("none", "rms", "depth"),
+}
 
 
 class ConfigError(AnyCSPError, ValueError):
@@ -125,27 +143,42 @@ class TrainingConfig:
     """Validations without a new best after which training ends; 0 never ends early."""
 
     def __post_init__(self) -> None:
+        for f in fields(self):
+            value, (kind, called) = getattr(self, f.name), _KINDS.get(str(f.type), (object, ""))
+            if not isinstance(value, kind) or (isinstance(value, bool) and called.endswith("number")):
+                raise ConfigError(f"training config: {f.name} = {value!r}: expected {called}")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"training config: {name} = {getattr(self, name)!r}: one of {', '.join(choices)}")
+        finite = math.isfinite
         checks = {
+            "seed": self.seed >= 0,
             "instances": self.instances > 0,
             "replicas": self.replicas > (1 if self.baseline == "leave-one-out" else 0),
             "window": self.window > 0,
             "depth": self.depth >= self.window and self.depth % self.window == 0,
-            "lifetime": self.lifetime in ("fixed", "log-uniform"),
             "training_temperature": len(self.training_temperature) == 2 and min(self.training_temperature) > 0,
-            "reward": self.reward in ("improve", "quality", "reach"),
             "discount": 0 <= self.discount <= 1,
-            "baseline": self.baseline in ("none", "leave-one-out", "per-step"),
-            "normalise": self.normalise in ("none", "rms", "depth"),
+            "epsilon": self.epsilon >= 0 and finite(self.epsilon),
             "polish": self.polish >= 0 and not (self.polish and (self.local_expectation or self.teacher)),
             "teacher": not (self.teacher and self.policy.sampling == "local"),
             "local_expectation": not (self.local_expectation and self.reward == "reach"),
+            "updates": self.updates >= 0,
+            "minutes": self.minutes >= 0 and finite(self.minutes) and (self.updates > 0 or self.minutes > 0),
+            "learning_rate": self.learning_rate > 0 and finite(self.learning_rate),
+            "final_learning_rate": self.final_learning_rate >= 0 and finite(self.final_learning_rate),
+            "beta2": 0 <= self.beta2 < 1,
+            "clip": self.clip > 0,
+            "explosion": self.explosion > 0,
             "weight_average": 0 <= self.weight_average < 1,
-            "validation_depths": list(self.validation_depths) == sorted({0, *self.validation_depths})[1:],
+            "validation_instances": self.validation_instances > 0,
+            "validation_depths": list(self.validation_depths) == sorted({0, *self.validation_depths})[1:] != [],
+            "validation_runs": self.validation_runs > 0,
             "temperatures": len(self.temperatures) > 0,
         }
         for name, valid in checks.items():
             if not valid:
-                raise ConfigError(f"training config: {name} = {getattr(self, name)!r} does not fit the other settings")
+                raise ConfigError(f"training config: {name} = {getattr(self, name)!r} is not possible with the others")
 
     def training_distribution(self) -> Distribution:
         return distributions.get(self.distribution, **self.parameters)
@@ -167,13 +200,11 @@ class TrainingConfig:
 
     @staticmethod
     def from_table(table: dict[str, Any]) -> TrainingConfig:
-        known = {f.name for f in fields(TrainingConfig)}
-        unknown = sorted(set(table) - known)
-        if unknown:
-            raise ConfigError(f"training config: unknown key {unknown[0]!r}")
+        _refuse_unknown(table, TrainingConfig)
         values = dict(table)
         try:
             if "policy" in values:
+                _refuse_unknown(values["policy"], PolicyConfig)
                 values["policy"] = PolicyConfig(**values["policy"])
             for name, kind in (
                 ("validation_depths", int),
@@ -184,10 +215,9 @@ class TrainingConfig:
                     values[name] = tuple(kind(value) for value in values[name])
             if "guidance" in values:
                 values["guidance"] = as_guidance(values["guidance"])
-            for f in fields(TrainingConfig):
-                if f.name in values and f.type == "float":
-                    values[f.name] = float(values[f.name])
             return TrainingConfig(**values)
+        except ConfigError:
+            raise
         except (TypeError, ValueError) as error:
             raise ConfigError(f"training config: {error}") from None
 
@@ -234,6 +264,14 @@ class TrainingConfig:
             if isinstance(value, dict) and value
         ]
         return "\n".join(scalars + tables) + "\n"
+
+
+def _refuse_unknown(table: dict[str, Any], kind: type) -> None:
+    known = [f.name for f in fields(kind)]
+    for key in table:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            raise ConfigError(f"training config: unknown key {key!r}" + (f"; {near[0]!r}?" if near else ""))
 
 
 def _toml_value(text: str) -> Any:

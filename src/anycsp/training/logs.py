@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ class RunLog:
     """Appends to the files of a run folder; a resumed run goes on in the same files, from its checkpoint's `update`."""
 
     def __init__(self, folder: Path, update: int, quiet: bool = False) -> None:
-        self._folder = folder
+        self._folder, self._quiet = folder, quiet
         for table in TABLES:
             _forget_after(folder / f"{table}.csv", update)
         self._events = open(folder / "events.jsonl", "a")  # noqa: SIM115 - closed in __exit__
@@ -30,7 +31,7 @@ class RunLog:
             TextColumn("{task.fields[state]}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
-            disable=quiet,
+            disable=quiet or not sys.stderr.isatty(),
         )
         self._task = self._progress.add_task("training", total=1.0, state="")
 
@@ -68,7 +69,8 @@ class RunLog:
         self._progress.update(self._task, completed=share, state=state)
 
     def say(self, text: str) -> None:
-        self._progress.console.print(text, highlight=False)
+        if not self._quiet:
+            self._progress.console.print(text, highlight=False, soft_wrap=True)
 
 
 def _forget_after(path: Path, update: int) -> None:

@@ -101,26 +101,30 @@ class Trainer:
         (self.folder / "config.toml").write_text(self.config.to_toml())
         recent: list[dict[str, float]] = []
         saved_at = self.counters.seconds
+        # Before anything is learnt: instances that cannot be drawn are known now and not after minutes.
+        self._validation = ValidationSet(self.config.validation_distribution(), self.config.validation_instances)
         with RunLog(self.folder, self.counters.update, quiet) as log, _stop_on_signal(stop):
             log.event("start", update=self.counters.update, config=self.config.to_table())
             while self.progress < 1 and not stop.is_set() and not self._out_of_patience:
+                if self._validation_due():
+                    self._validate(log)
+                    saved_at = self.counters.seconds
+                    continue
                 began = time.perf_counter()
                 recent.append(self.update())
                 self.counters.seconds += time.perf_counter() - began
                 if len(recent) == LOG_EVERY:
                     self._log_updates(log, recent)
                     recent = []
-                validated = self._validation_due()
-                if validated:
-                    self._validate(log)
-                # With every validation: a checkpoint older than the best model would have it replaced by a worse one.
-                if validated or self.counters.seconds - saved_at > 60 * self.config.checkpoint_minutes:
+                if self.counters.seconds - saved_at > 60 * self.config.checkpoint_minutes:
                     self.save()
                     saved_at = self.counters.seconds
             if recent:
                 self._log_updates(log, recent)
             if not stop.is_set() and self.counters.validated_at < self.counters.seconds:
                 self._validate(log)
+            if not self.counters.best_update and self.counters.update:  # stopped early: better than no model
+                self.export("best", {}, self.config.temperatures[0])
             self.save()
             log.event("end", **self._position(), timing=dict(self.timing), skipped=self.counters.skipped)
         self.pool.close()
@@ -268,16 +272,18 @@ class Trainer:
 
     def _validation_due(self) -> bool:
         config, counters = self.config, self.counters
-        by_updates = config.validate_updates > 0 and counters.update % config.validate_updates == 0
         since = counters.seconds - counters.validated_at
+        by_updates = config.validate_updates > 0 and counters.update % config.validate_updates == 0 and since > 0
         return by_updates or (config.validate_minutes > 0 and since >= 60 * config.validate_minutes)
 
     def _validate(self, log: RunLog) -> None:
-        """Measure the averaged weights; keep them when they are the best at the greatest depth."""
+        """Measure the averaged weights; keep them when they are the best at the greatest depth. Saves before, since it
+        takes a while, and after: a checkpoint older than the best model would have it replaced by a worse one."""
         config, counters = self.config, self.counters
+        self.save()
+        log.progress(self.progress, f"update {counters.update}  validating")
+        assert self._validation is not None
         with self._timed("validation"):
-            if self._validation is None:
-                self._validation = ValidationSet(config.validation_distribution(), config.validation_instances)
             measured = {
                 temperature: self._validation.measure(
                     self.averaged,
@@ -296,6 +302,7 @@ class Trainer:
         if costs[deepest] < counters.best:
             counters.best, counters.best_update, counters.since_best = costs[deepest], counters.update, 0
             self.export("best", costs, temperature)
+        self.save()
         by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
         hot, cold = as_range(temperature)
         log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
@@ -386,12 +393,19 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 @contextmanager
 def _stop_on_signal(stop: threading.Event) -> Iterator[None]:
-    """SIGTERM and Ctrl-C end the loop after the current update, with a checkpoint; only the main thread can listen."""
+    """SIGTERM and Ctrl-C end the loop after the current update, with a checkpoint; a second one ends it at once, with
+    the last checkpoint. Only the main thread can listen."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+
+    def end(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
     signals = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(s, lambda *_: stop.set()) for s in signals]
+    before = [signal.signal(s, end) for s in signals]
     try:
         yield
     finally:

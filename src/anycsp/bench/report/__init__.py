@@ -14,7 +14,8 @@ __all__ = ["write_report"]
 
 def write_report(folder: Path, out: Path | None = None) -> list[Path]:
     """Read FOLDER/runs.jsonl and write report.md, report.html and figures/ into `out` (default: the same folder)."""
+    results = Results.of(read_records(folder))
     out = out or folder
     (out / "figures").mkdir(parents=True, exist_ok=True)
-    parts = document(Results.of(read_records(folder)), out)
+    parts = document(results, out)
     return [write_markdown(parts, out / "report.md"), write_html(parts, out / "report.html")]
