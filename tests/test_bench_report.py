@@ -9,7 +9,7 @@ import pytest
 
 from anycsp.bench.experiments import EXPERIMENTS
 from anycsp.bench.journal import Journal
-from anycsp.bench.report import write_report
+from anycsp.bench.report import figures, write_report
 from anycsp.bench.report.quoted import paper_instances, paper_table, quoted_on
 from anycsp.errors import AnyCSPError
 
@@ -181,6 +181,16 @@ def test_the_newest_record_of_a_run_is_the_one_that_counts(tmp_path: Path) -> No
 def test_a_folder_without_results_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(AnyCSPError, match="anycsp bench"):
         write_report(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_matplotlib_there_is_a_report_without_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(figures, "available", lambda: False)
+    with Journal(tmp_path) as journal:
+        journal.append(entry("gset", "800", "G1", "greedy-cut", 50.0))
+    text = write_report(tmp_path)[0].read_text()
+    assert "they need matplotlib" in text
+    assert "figures/" not in text
 
 
 def test_the_papers_instance_tables_give_its_summary_tables() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 
 from anycsp import Problem
 from anycsp.bench import worker
@@ -26,6 +27,7 @@ from anycsp.bench.journal import FILE, Journal, read_records
 from anycsp.bench.report import write_report
 from anycsp.bench.run import Task, execute
 from anycsp.bench.runner import plan, run
+from anycsp.cli.bench import bench
 from anycsp.errors import AnyCSPError
 from anycsp.models import Model, save_model
 from anycsp.policy import PolicyConfig, PolicyNetwork
@@ -176,9 +178,10 @@ def test_a_missing_dependency_is_a_row_and_never_a_crash(
 def test_models_that_are_not_there_are_rows_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ours, "SHIPPED", tmp_path)
     records = run([EXPERIMENTS["grid"]], tmp_path, tmp_path / "out", "quick", jobs=1)
-    assert [r["status"] for r in records] == ["not shipped yet"] * 2
+    assert [r["status"] for r in records] == ["not shipped (--models)"] * 2
     assert (
-        "| **anycsp neural (coloring)** | measured | not shipped yet |" in write_report(tmp_path / "out")[0].read_text()
+        "| **anycsp neural (coloring)** | measured | not shipped (--models) |"
+        in write_report(tmp_path / "out")[0].read_text()
     )
 
 
@@ -214,10 +217,26 @@ def test_two_benchmarks_do_not_write_into_one_folder(tmp_path: Path) -> None:
         Journal(tmp_path)
 
 
-def test_a_damaged_journal_is_named(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text('{"key": 1}\nnot json\n')
+@pytest.mark.parametrize("line", ["not json", '{"broken": 1}', "[1]"])
+def test_a_damaged_journal_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / FILE).write_text('{"key": 1, "experiment": "gset", "status": "ok"}\n' + line + "\n")
     with pytest.raises(AnyCSPError, match=r"runs\.jsonl:2"):
         read_records(tmp_path)
+
+
+def test_a_folder_without_an_experiments_instances_is_an_error(tmp_path: Path) -> None:
+    for name, experiment in EXPERIMENTS.items():
+        if name not in ("max-k-sat", "grid", "rb50"):  # generated
+            with pytest.raises(AnyCSPError, match=r"--data or \$ANYCSP_DATA"):
+                plan([experiment], tmp_path, "quick")
+
+
+def test_a_solver_that_no_chosen_experiment_has_is_an_error(tmp_path: Path) -> None:
+    for name in ("foo", "anycsp:colouring", "cadical", ""):
+        result = CliRunner().invoke(bench, ["grid", "--out", str(tmp_path / "out"), "--solvers", name])
+        assert isinstance(result.exception, AnyCSPError)
+        assert "anycsp:coloring" in str(result.exception)
+    assert not (tmp_path / "out").exists()
 
 
 def test_an_instance_that_cannot_be_read_is_an_error_record(graphs: Path, tmp_path: Path) -> None:

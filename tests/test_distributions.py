@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import math
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from anycsp import Problem, ProblemError, distributions
+from anycsp import FormatError, Problem, ProblemError, distributions
 from anycsp.distributions.colorable import hidden_coloring, intervals
+from anycsp.distributions.coloring import coloring_problem
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
+from anycsp.formats import write
+from anycsp.graph import compile_graph
 
 NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat")
 
@@ -173,11 +183,83 @@ def hooked(rng: np.random.Generator, n: int = 5) -> Problem:
 
 
 def test_a_users_own_generator() -> None:
-    import sys
-
     name = f"python:{hooked.__module__}:hooked"
     assert hooked.__module__ in sys.modules
     assert distributions.draw(distributions.get(name, n=7), 0, 0).num_variables == 7
+
+
+@pytest.fixture
+def user_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The current folder of a console script: not on the path of modules, which a hook may change."""
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p not in ("", str(Path.cwd()))])
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.endswith(("_hook", "_of_user", ".py"))]:
+        del sys.modules[name]
+
+
+HOOK = """
+from anycsp import Problem
+from sizes_of_hook import SIZE
+
+def draw(rng, n=SIZE):
+    problem = Problem()
+    problem.add_variables(n, range(2))
+    return problem
+
+def nothing(rng):
+    pass
+
+def divides(rng):
+    return 1 // 0
+
+def unheard_of(rng):
+    Problem().add_variables(3, [])
+
+number = 3
+"""
+
+
+@pytest.mark.parametrize("place", ["hook_of_user", "folder/hook_of_user.py", "{tmp}/folder/hook_of_user.py"])
+def test_a_hook_is_found_in_the_current_folder_and_by_its_path(user_folder: Path, place: str) -> None:
+    folder = user_folder / "folder" if place.endswith(".py") else user_folder
+    folder.mkdir(exist_ok=True)
+    (folder / "hook_of_user.py").write_text(HOOK)
+    (folder / "sizes_of_hook.py").write_text("SIZE = 4")
+    place = place.format(tmp=user_folder)
+    assert distributions.draw(distributions.get(f"python:{place}:draw"), 0, 0).num_variables == 4
+    assert distributions.draw(distributions.get(f"python:{place}:draw", n=2), 0, 0).num_variables == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "parameters", "said"),
+    [
+        ("wrong_hook", {}, ["names no function", "python:wrong_hook:FUNCTION"]),
+        ("wrong_hook:", {}, ["names no function", "python:wrong_hook:FUNCTION"]),
+        ("wrong_hook:drwa", {}, ["no function 'drwa'"]),
+        ("wrong_hook:number", {}, ["no function 'number'"]),
+        ("wrong_hook:draw", {"m": 2}, [r"draw\(rng, m\)", "'m'"]),
+        ("no_such_module:draw", {}, ["'no_such_module'", "current folder"]),
+        ("no_such_file.py:draw", {}, ["no_such_file.py does not exist"]),
+        ("broken_hook:draw", {}, ["broken_hook raised ModuleNotFoundError", "'no_such_module'", r"broken_hook.py:2\)"]),
+        ("broken_hook.py:draw", {}, ["ModuleNotFoundError", "'no_such_module'", r"broken_hook.py:2\)"]),
+        ("misspelt_hook:draw", {}, ["SyntaxError", "misspelt_hook.py, line 1"]),
+        ("wrong_hook:nothing", {}, ["wrong_hook:nothing returned NoneType, not a Problem"]),
+        ("wrong_hook:divides", {}, ["wrong_hook:divides raised ZeroDivisionError", r"wrong_hook.py:14\)"]),
+        ("wrong_hook:unheard_of", {}, ["wrong_hook:unheard_of raised ProblemError", r"wrong_hook.py:17\)"]),
+    ],
+)
+def test_a_wrong_hook_is_told_what_is_wrong_and_where(
+    user_folder: Path, target: str, parameters: dict[str, int], said: list[str]
+) -> None:
+    (user_folder / "wrong_hook.py").write_text(HOOK)
+    (user_folder / "sizes_of_hook.py").write_text("SIZE = 4")
+    (user_folder / "broken_hook.py").write_text("\nimport no_such_module\n")
+    (user_folder / "misspelt_hook.py").write_text("def draw(rng:\n")
+    with pytest.raises(ProblemError) as raised:
+        distributions.draw(distributions.get(f"python:{target}", **parameters), 0, 0)
+    for pattern in said:
+        assert re.search(pattern, str(raised.value)), raised.value
 
 
 @pytest.mark.parametrize(
@@ -188,14 +270,152 @@ def test_what_cannot_be_is_a_problem_error(name: str, parameters: dict[str, int]
         distributions.get(name, **parameters)
 
 
-def test_files_splits_are_disjoint_and_fixed(tmp_path) -> None:  # type: ignore[no-untyped-def]
+WRONG = {
+    "sat": [
+        {"n": 1}, {"n": 0}, {"n": -5}, {"n": "abc"}, {"n": 50.0}, {"n": True}, {"n": None}, {"n": [50, 2]},
+        {"n": [2, 50]}, {"n": [50]}, {"n": [3, "x"]}, {"validation_n": 2}, {"arity": 3}, {"arity": []}, {"arity": [0]},
+        {"density": 4.2}, {"density": [4, 5]}, {"density": [[5, 4]]}, {"density": [[-1, 4]]},
+        {"density": [[4, math.inf]]}, {"density": [[4, math.nan]]},
+    ],
+    "maxsat": [{"n": 3}, {"density": [[5, 8]]}],
+    "maxsat-10k": [{"arity": 6}, {"arity": [3]}],
+    "maxcut": [{"n": 1}, {"p": 0.1}, {"p": [0.1, 1.1]}, {"p": [0.3, 0.1]}, {"degree": [-1, 4]}, {"validation_n": 1}],
+    "coloring": [{"n": 10}, {"validation_n": 10}, {"attachment": [0, 3]}, {"colors": 5}, {"colors": [0, 3]},
+                 {"radius": [-0.1, 0.2]}, {"p": "abc"}],
+    "colorable": [{"n": 1}, {"validation_n": 0}, {"colors": [0, 4]}, {"tightness": 1.0}, {"lasting": 2}],
+    "rb": [{"n": 1}, {"n": [1, 30]}, {"tightness": -0.5}, {"tightness": "abc"}],
+    "forced-rb": [{"n": 1}, {"n": [20, 30]}, {"domain": 1}, {"constraints": 0}, {"forbidden": 529}],
+    "mixture": [{"parts": "sat"}, {"parts": []}, {"parts": [3]}, {"parts": [{"n": 20}]}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "parameters"), [(name, wrong) for name, all in WRONG.items() for wrong in all])
+def test_a_wrong_parameter_is_named_with_what_is_allowed(name: str, parameters: dict[str, object]) -> None:
+    ((parameter, value),) = parameters.items()
+    value = value[0] if isinstance(value, list) and parameter in ("arity", "density") and value else value
+    pattern = f"distribution '{name}': {parameter} = .*{re.escape(repr(value))}.*: expected .*"
+    with pytest.raises(ProblemError, match=pattern) as raised:
+        distributions.get(name, **parameters)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("sat", {"n": 3}), ("sat", {"n": [3, 4], "density": [[0, 0]]}), ("maxsat", {"n": 4}), ("maxcut", {"n": 2}),
+        ("maxcut", {"n": 2, "degree": [0, 9]}), ("coloring", {"n": 11}), ("coloring", {"n": 2, "attachment": [1, 1]}),
+        ("colorable", {"n": 2, "colors": [1, 1]}), ("rb", {"n": 2}), ("rb", {"n": 2, "tightness": 3}),
+        ("forced-rb", {"n": 2, "domain": 2, "constraints": 1, "forbidden": 3}),
+        ("forced-rb", {"n": 2, "domain": 2, "constraints": 1, "forbidden": 0}),
+    ],
+)  # fmt: skip
+def test_the_smallest_parameters_allowed_can_be_drawn(name: str, parameters: dict[str, object]) -> None:
+    assert all(compile_graph(problem).num_values > 0 for problem in draws(name, 20, **parameters))
+
+
+def test_an_unknown_parameter_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    for name in ("sat", "maxsat"):
+        with pytest.raises(
+            ProblemError, match=f"'{name}': unknown .* 'foo'; known are n, arity, density, validation_n"
+        ):
+            distributions.get(name, foo=1)
+    with pytest.raises(ProblemError, match="unknown parameter 'name'"):
+        distributions.get("sat", **{"name": "mine"})
+    with pytest.raises(ProblemError, match="known are held_out, split, pattern, colors"):
+        distributions.get(f"files:{tmp_path}", foo=1)
+    with pytest.raises(ProblemError, match=r"'mixture': parts = .*: expected a list of names or of tables"):
+        distributions.get("mixture")
+    with pytest.raises(ProblemError, match="'mixture': distribution 'sat': n = 1: expected"):
+        distributions.get("mixture", parts=["maxcut", {"name": "sat", "n": 1}])
+    for weights in ([1], [0, 0], [1, -1], "ab", 3):
+        with pytest.raises(ProblemError, match="'mixture': weights = "):
+            distributions.get("mixture", parts=["maxcut", "sat"], weights=weights)
+
+
+CNF = "p cnf 1 1\n1 0\n"
+
+
+def test_files_splits_are_disjoint_and_fixed(tmp_path: Path) -> None:
     for i in range(20):
-        (tmp_path / f"{i}.cnf").write_text("p cnf 1 1\n1 0\n")
+        (tmp_path / f"{i}.cnf").write_text(CNF)
     train = distributions.get(f"files:{tmp_path}")
     held_out = train.validation()
     trained, kept = set(train.paths), set(held_out.paths)  # type: ignore[attr-defined]
-    assert len(kept) == 4
+    assert {path.stem for path in kept} == {"0", "1", "8", "16"}
     assert not trained & kept
     assert len(trained | kept) == 20
     with pytest.raises(ProblemError, match="at least two"):
-        distributions.draw(distributions.get(f"files:{tmp_path}", pattern="*.xml"), 0, 0)
+        distributions.get(f"files:{tmp_path}", pattern="*.xml")
+
+
+def test_files_of_unknown_format_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "a.cnf").write_text(CNF)
+    (tmp_path / "b").write_text(CNF)  # known by content
+    (tmp_path / "c.cnf.gz").write_bytes(gzip.compress(CNF.encode()))
+    (tmp_path / "d").write_bytes(lzma.compress(CNF.encode()))
+    (tmp_path / "subfolder").mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        distributions.get(f"files:{tmp_path}")
+    (tmp_path / "README").write_text("Instances of mine.\n")
+    (tmp_path / "table.csv").write_text("name,size\na,1\n")
+    (tmp_path / "weights.bin").write_bytes(bytes(range(256)))
+    (tmp_path / "damaged").write_bytes(lzma.compress(CNF.encode())[:8])
+    (tmp_path / "empty").touch()
+    with pytest.warns(UserWarning, match="5 of 9 files left out .* first README$") as said:
+        distribution = distributions.get(f"files:{tmp_path}", split="all")
+    assert len(said) == 1
+    assert [path.name for path in distribution.paths] == ["a.cnf", "b", "c.cnf.gz", "d"]  # type: ignore[attr-defined]
+    assert {problem.num_constraints for problem in distribution.sample(0, 9)} == {1}
+    (tmp_path / "b").unlink()
+    (tmp_path / "c.cnf.gz").unlink()
+    (tmp_path / "d").unlink()
+    with (
+        pytest.warns(UserWarning, match="5 of 6"),
+        pytest.raises(ProblemError, match=r"'\*': 1; training needs at least two"),
+    ):
+        distributions.get(f"files:{tmp_path}")
+
+
+def test_a_folder_that_cannot_be_used_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "deeper").mkdir(parents=True)
+    for name in ("a.cnf", "b.cnf"):
+        (tmp_path / "deep" / "deeper" / name).write_text(CNF)
+    with pytest.raises(ProblemError, match="missing does not exist"):
+        distributions.get(f"files:{tmp_path}/missing")
+    with pytest.raises(ProblemError, match="is a file, not a folder"):
+        distributions.get(f"files:{tmp_path}/deep/deeper/a.cnf")
+    with pytest.raises(ProblemError, match="only subfolders, which are not descended into"):
+        distributions.get(f"files:{tmp_path}/deep")
+    assert distributions.draw(distributions.get(f"files:{tmp_path}/deep", pattern="**/*"), 0, 0).num_variables == 1
+    for parameters in ({"held_out": 2}, {"split": "test"}, {"colors": 0}, {"pattern": ""}, {"pattern": 3}):
+        with pytest.raises(ProblemError, match=f"{next(iter(parameters))} = "):
+            distributions.get(f"files:{tmp_path}/deep/deeper", **parameters)
+
+
+def test_an_unreadable_file_is_named_when_it_is_drawn(tmp_path: Path) -> None:
+    (tmp_path / "a.cnf").write_text("p cnf 1 1\n1 x 0\n")
+    distribution = distributions.get(f"files:{tmp_path}", split="all")
+    with pytest.raises(FormatError, match=r"a\.cnf:2: ") as raised:
+        distributions.draw(distribution, 0, 0)
+    assert raised.value.line == 2
+    (tmp_path / "b").write_text(CNF)
+    distribution = distributions.get(f"files:{tmp_path}", split="all", pattern="b")
+    (tmp_path / "b").write_text("something else by now\n")
+    with pytest.raises(FormatError, match="b: of unknown format") as raised:
+        distributions.draw(distribution, 0, 0)
+    assert "--format" not in str(raised.value)
+
+
+def test_graphs_in_files_get_a_number_of_colors_worth_asking_for(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    dense, clique = erdos_renyi(rng, 40, 0.7), np.argwhere(np.triu(np.ones((12, 12)), 1))
+    cycle = np.array([[i, (i + 1) % 9] for i in range(9)])
+    wanted = {"dense": greedy_colors(40, dense) - 1, "clique": 12, "cycle": 3}
+    assert wanted["dense"] > 10
+    for name, n, edges in (("dense", 40, dense), ("clique", 12, clique), ("cycle", 9, cycle)):
+        write(coloring_problem(n, edges, 2), tmp_path / f"{name}.col")
+    problems = distributions.get(f"files:{tmp_path}", split="all").sample(0, 3)
+    assert {problem.name: int(problem.domains.sizes[0]) for problem in problems} == wanted
+    problems = distributions.get(f"files:{tmp_path}", split="all", colors=5).sample(0, 3)
+    assert {int(problem.domains.sizes[0]) for problem in problems} == {5}

@@ -67,7 +67,9 @@ def _parse(content: bytes, path: Path) -> list[Record]:
         try:
             record = json.loads(line)
         except ValueError:
-            raise AnyCSPError(f"{path}:{number}: not a line of results; move the file away to start anew") from None
+            record = None
+        if not isinstance(record, dict) or not {"key", "experiment", "status"} <= record.keys():
+            raise AnyCSPError(f"{path}:{number}: not a line of results; without that line the others are usable")
         records.append(record)
     return records
 

@@ -19,6 +19,8 @@ from anycsp.bench.run import Task, record
 from anycsp.bench.worker import Worker
 from anycsp.errors import AnyCSPError
 
+WHERE = "--data or $ANYCSP_DATA names the folder of benchmark instances"
+
 Listener = Callable[[Task, Record], None]
 
 
@@ -52,7 +54,9 @@ def plan(
         try:
             instances = experiment.instances(data, budget)
         except OSError as error:
-            raise AnyCSPError(f"{experiment.name}: cannot read {error.filename}") from None
+            raise AnyCSPError(f"{experiment.name}: cannot read {error.filename}; {WHERE}") from None
+        if not instances:
+            raise AnyCSPError(f"{experiment.name}: no instances in {data}; {WHERE}")
         for name in experiment.solvers:
             if solvers and name not in solvers:
                 continue

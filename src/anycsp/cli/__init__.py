@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -107,4 +108,5 @@ def _fail(message: str, code: int) -> int:
 
 
 def main() -> NoReturn:
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # not the line of code that warns
     sys.exit(run())

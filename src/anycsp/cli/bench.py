@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anycsp.errors import AnyCSPError
+
 if TYPE_CHECKING:
     from anycsp.bench.experiment import BudgetName
 
@@ -54,7 +56,7 @@ def bench(
 
     chosen = [experiment(name) for name in (NAMES if "all" in experiments else dict.fromkeys(experiments))]
     folder = data or Path(os.environ.get("ANYCSP_DATA", "."))
-    only = tuple(name.strip() for name in solvers.split(",")) if solvers else ()
+    only = _chosen_solvers(solvers, [name for one in chosen for name in one.solvers])
     jobs = jobs or os.cpu_count() or 1
     if only_plan:
         records = read_records(out) if (out / FILE).exists() else []
@@ -64,7 +66,7 @@ def bench(
                 f"{one.name}: {len(todo.to_run)} runs, at most {todo.worst_seconds / jobs / 60:.1f} min with {jobs} "
                 f"side by side; {todo.done} done; {len(todo.absent)} cannot run here"
             )
-            for name in one.solvers:
+            for name in (name for name in one.solvers if not only or name in only):
                 reasons = {reason for task, _, reason in todo.absent if task.solver == name}
                 click.echo(f"  {name}" + (f": {', '.join(sorted(reasons))}" if reasons else ""))
         return
@@ -82,3 +84,14 @@ def bench(
         )
     wrong = sum(record["status"] == "wrong answer" for record in records)
     click.echo(f"{len(records)} records in {out / FILE}" + (f"; {wrong} WRONG ANSWERS" if wrong else ""))
+
+
+def _chosen_solvers(given: str | None, known: list[str]) -> tuple[str, ...]:
+    """All, where none is given."""
+    if given is None:
+        return ()
+    names = tuple(name.strip() for name in given.split(","))
+    for name in names:
+        if name not in known:
+            raise AnyCSPError(f"no solver {name!r} in these experiments: {', '.join(dict.fromkeys(known))}")
+    return names

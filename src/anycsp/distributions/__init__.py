@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from anycsp.distributions.files import Files
 from anycsp.distributions.hook import Hook
 from anycsp.distributions.maxcut import MaxCut
 from anycsp.distributions.mixture import Mixture
+from anycsp.distributions.parameters import as_list, check_names
 from anycsp.distributions.rb import ForcedRB, ModelRB
 from anycsp.distributions.sat import maxsat, maxsat_10k, sat
 from anycsp.errors import ProblemError
@@ -22,9 +24,12 @@ from anycsp.problem import Problem
 __all__ = ["NAMES", "Distribution", "draw", "get"]
 
 
-def _mixture(parts: Sequence[Mapping[str, Any] | str], weights: Sequence[float] | None = None) -> Mixture:
+def _mixture(parts: Sequence[Mapping[str, Any] | str] = (), weights: Sequence[float] | None = None) -> Mixture:
     """`parts` holds names, or tables {name = …, parameters …}."""
-    made = [get(part) if isinstance(part, str) else get(**dict(part)) for part in parts]
+    tables = [{"name": part} if isinstance(part, str) else part for part in as_list(parts)]
+    if not tables or not all(isinstance(table, Mapping) and isinstance(table.get("name"), str) for table in tables):
+        raise ProblemError(f"parts = {parts!r}: expected a list of names or of tables {{name = …, parameters …}}")
+    made = [get(table["name"], **{key: table[key] for key in table if key != "name"}) for table in tables]
     return Mixture(made, weights if weights is not None else [1.0] * len(made))
 
 
@@ -42,20 +47,24 @@ _REGISTRY: dict[str, Callable[..., Distribution]] = {
 NAMES = tuple(_REGISTRY)
 
 
-def get(name: str, **parameters: Any) -> Distribution:
+def get(name: str, /, **parameters: Any) -> Distribution:
     """A distribution by name; `files:DIR` and `python:module:function` name the user's own."""
     kind, _, target = name.partition(":")
+    make: Callable[..., Distribution]
+    if target and kind == "files":
+        make = partial(Files, target)
+    elif target and kind == "python":
+        make = partial(Hook.load, target)
+    elif name in _REGISTRY:
+        make = _REGISTRY[name]
+    else:
+        known = ", ".join([*NAMES, "files:DIR", "python:MODULE:FUNCTION"])
+        raise ProblemError(f"unknown distribution {name!r}; known are {known}")
     try:
-        if target and kind == "files":
-            return Files(target, **parameters)
-        if target and kind == "python":
-            return Hook.load(target, **parameters)
-        if name in _REGISTRY:
-            return _REGISTRY[name](**parameters)
-    except TypeError as error:
-        raise ProblemError(f"distribution {name!r}: {error}") from None
-    known = ", ".join([*NAMES, "files:DIR", "python:MODULE:FUNCTION"])
-    raise ProblemError(f"unknown distribution {name!r}; known are {known}")
+        check_names(make, parameters)
+        return make(**parameters)
+    except ProblemError as error:
+        raise ProblemError(f"distribution {name!r}: {error}") from error.__cause__
 
 
 def draw(distribution: Distribution, seed: int, index: int) -> Problem:

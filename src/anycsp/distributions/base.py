@@ -22,6 +22,10 @@ class Distribution(ABC):
     def draw(self, rng: np.random.Generator) -> Problem:
         """One instance."""
 
+    def sample(self, seed: int, count: int) -> list[Problem]:
+        """Instances 0 … count − 1 of the sequence a seed names; fewer where there are no more."""
+        return [self.draw(np.random.default_rng([seed, index])) for index in range(count)]
+
     def validation(self) -> Distribution:
         """The distribution models are chosen on; larger instances than those of training, where the paper says so."""
         return self

@@ -15,6 +15,7 @@ import numpy as np
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.coloring import coloring_problem
 from anycsp.distributions.graphs import edges_of
+from anycsp.distributions.parameters import Kind, check
 from anycsp.problem import Problem
 
 
@@ -31,6 +32,12 @@ class Colorable(Distribution):
     lasting: float = 0.05
     """Share of intervals that last for half of the time or longer."""
     validation_n: Size = 150
+
+    def __post_init__(self) -> None:
+        check(Kind.SIZE, 2, n=self.n, validation_n=self.validation_n)
+        check(Kind.WHOLE_RANGE, 1, colors=self.colors)
+        check(Kind.RANGE, 0, tightness=self.tightness)
+        check(Kind.NUMBER, 0, 1, lasting=self.lasting)
 
     def draw(self, rng: np.random.Generator) -> Problem:
         hidden, n, k = bool(rng.integers(2)), draw_size(rng, self.n), draw_size(rng, self.colors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
+from anycsp.distributions.parameters import Kind, check
 from anycsp.objective import Objective
 from anycsp.problem import Problem
 
@@ -35,6 +37,13 @@ class Coloring(Distribution):
     colors: Sequence[int] = (3, 10)
     """Bounds on k."""
     validation_n: Size = 200
+
+    def __post_init__(self) -> None:
+        check(Kind.RANGE, 0, 1, p=self.p)
+        check(Kind.RANGE, 0, radius=self.radius)
+        check(Kind.WHOLE_RANGE, 1, attachment=self.attachment, colors=self.colors)
+        smallest, why = max(self.attachment) + 1, "one more than the largest attachment"
+        check(Kind.SIZE, smallest, math.inf, why, n=self.n, validation_n=self.validation_n)
 
     def draw(self, rng: np.random.Generator) -> Problem:
         kind, n = int(rng.integers(3)), draw_size(rng, self.n)

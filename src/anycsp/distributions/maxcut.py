@@ -9,6 +9,7 @@ import numpy as np
 
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.graphs import erdos_renyi
+from anycsp.distributions.parameters import Kind, check
 from anycsp.objective import Objective
 from anycsp.problem import Problem
 
@@ -29,6 +30,12 @@ class MaxCut(Distribution):
     degree: Sequence[float] | None = None
     """Expected degree, uniform in this range, in place of p; for graphs of many sizes."""
     validation_n: Size = 500
+
+    def __post_init__(self) -> None:
+        check(Kind.SIZE, 2, n=self.n, validation_n=self.validation_n)
+        check(Kind.RANGE, 0, 1, p=self.p)
+        if self.degree is not None:
+            check(Kind.RANGE, 0, degree=self.degree)
 
     def draw(self, rng: np.random.Generator) -> Problem:
         n = draw_size(rng, self.n)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from anycsp.distributions.base import Distribution
+from anycsp.distributions.parameters import Kind, as_list, check
+from anycsp.errors import ProblemError
 from anycsp.problem import Problem
 
 
@@ -15,6 +17,12 @@ from anycsp.problem import Problem
 class Mixture(Distribution):
     parts: Sequence[Distribution]
     weights: Sequence[float]
+
+    def __post_init__(self) -> None:
+        for weight in as_list(self.weights):
+            check(Kind.NUMBER, 0, weights=weight)
+        if len(as_list(self.weights)) != len(self.parts) or sum(self.weights) == 0:
+            raise ProblemError(f"weights = {self.weights!r}: expected {len(self.parts)} numbers, one for each part")
 
     def draw(self, rng: np.random.Generator) -> Problem:
         share = np.asarray(self.weights, dtype=np.float64)

@@ -11,6 +11,7 @@ import numpy as np
 from anycsp.constraints.base import Terms
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.distributions.base import Distribution, IntArray, Size, distinct_rows, draw_size
+from anycsp.distributions.parameters import Kind, check
 from anycsp.problem import Problem
 
 
@@ -43,6 +44,10 @@ class ModelRB(Distribution):
     n: Size = 30
     tightness: float = 0.9
 
+    def __post_init__(self) -> None:
+        check(Kind.SIZE, 2, n=self.n)
+        check(Kind.NUMBER, 0, tightness=self.tightness)
+
     def draw(self, rng: np.random.Generator) -> Problem:
         n = draw_size(rng, self.n)
         domain = int(rng.integers(math.floor(math.sqrt(n)) + 1, math.floor(2 * math.sqrt(n)), endpoint=True))
@@ -64,6 +69,11 @@ class ForcedRB(Distribution):
     domain: int = 23
     constraints: int = 587
     forbidden: int = 121
+
+    def __post_init__(self) -> None:
+        check(Kind.WHOLE, 2, n=self.n, domain=self.domain)
+        check(Kind.WHOLE, 1, constraints=self.constraints)
+        check(Kind.WHOLE, 0, self.domain**2 - 1, "all pairs but the planted one", forbidden=self.forbidden)
 
     def draw(self, rng: np.random.Generator) -> Problem:
         solution = rng.integers(self.domain, size=self.n)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from anycsp.distributions.base import Distribution, Size, distinct_rows, draw_between, draw_size
+from anycsp.distributions.parameters import Kind, as_list, check
+from anycsp.errors import ProblemError
 from anycsp.problem import Problem
 
 
@@ -31,6 +35,18 @@ class RandomSat(Distribution):
     """One [low, high] range of clauses per variable for each arity."""
     validation_n: Size = 200
 
+    def __post_init__(self) -> None:
+        if not as_list(self.arity):
+            raise ProblemError(f"arity = {self.arity!r}: expected a list of whole numbers, such as [3]")
+        for arity in self.arity:
+            check(Kind.WHOLE, 1, arity=arity)
+        if len(as_list(self.density)) != len(self.arity):
+            raise ProblemError(f"density = {self.density!r}: expected a list of ranges [low, high], one for each arity")
+        for density in self.density:
+            check(Kind.RANGE, 0, density=density)
+        # Fewer variables than literals in a clause would be drawn for ever, none being distinct.
+        check(Kind.SIZE, max(self.arity), math.inf, "the largest arity", n=self.n, validation_n=self.validation_n)
+
     def draw(self, rng: np.random.Generator) -> Problem:
         choice = int(rng.integers(len(self.arity)))
         variables = draw_size(rng, self.n)
@@ -41,17 +57,14 @@ class RandomSat(Distribution):
         return replace(self, n=self.validation_n)
 
 
-def sat(**parameters: object) -> RandomSat:
-    """Ω_3SAT: n = 100, 4 to 5 clauses per variable; validated on n = 200."""
-    return RandomSat(**parameters)  # type: ignore[arg-type]
-
-
-def maxsat(**parameters: object) -> RandomSat:
-    """Ω_MSAT: n = 100, k = 3 at density 5 to 8 or k = 4 at 10 to 16; validated on n = 200."""
-    return RandomSat(**{"arity": (3, 4), "density": ((5.0, 8.0), (10.0, 16.0)), **parameters})  # type: ignore[arg-type]
+sat = RandomSat
+"""Ω_3SAT: n = 100, 4 to 5 clauses per variable; validated on n = 200."""
+maxsat = partial(RandomSat, arity=(3, 4), density=((5.0, 8.0), (10.0, 16.0)))
+"""Ω_MSAT: n = 100, k = 3 at density 5 to 8 or k = 4 at 10 to 16; validated on n = 200."""
 
 
 def maxsat_10k(arity: int = 3) -> RandomSat:
     """The test formulas of the Max-k-SAT experiment: 10,000 variables; 75K, 150K, 300K clauses for k = 3, 4, 5."""
+    check(Kind.WHOLE, 3, 5, arity=arity)
     density = {3: 7.5, 4: 15.0, 5: 30.0}[arity]
     return RandomSat(n=10_000, arity=(arity,), density=((density, density),), validation_n=10_000)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.guidance import UNGUIDED, Guidance
@@ -26,8 +25,7 @@ class ValidationSet:
     """Fixed instances in one graph, searched together."""
 
     def __init__(self, distribution: Distribution, instances: int) -> None:
-        problems = [distributions.draw(distribution, VALIDATION_SEED, i) for i in range(instances)]
-        self.graph: ConstraintValueGraph = compile_graph(problems)
+        self.graph: ConstraintValueGraph = compile_graph(distribution.sample(VALIDATION_SEED, instances))
 
     def measure(
         self,

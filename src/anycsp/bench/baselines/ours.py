@@ -1,13 +1,12 @@
 """This project's own searches behind the same interface.
 
-`anycsp:MODEL` is the paper's search, the network alone; `anycsp:MODEL:hybrid` the network and the compiled search
-together; `anycsp:local` the compiled search alone, which needs no model.
+`anycsp:MODEL` is the network alone, searching as its settings say; `anycsp:MODEL:hybrid` the network and the compiled
+search together; `anycsp:local` the compiled search alone, which needs no model.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import time
 from pathlib import Path
@@ -27,11 +26,9 @@ class Ours(Baseline):
         self.name = "anycsp:" + ":".join(part for part in (model, search) if part and part != "neural")
 
     def unavailable(self) -> str | None:
-        if importlib.util.find_spec(f"anycsp.search.{self.search}") is None:
-            return "not in this version"
         if self.search != "neural" and not native.available():
             return "not installed (native module)"
-        return "not shipped yet" if self.model is not None and self._weights() is None else None
+        return "not shipped (--models)" if self.model is not None and self._weights() is None else None
 
     def version(self) -> str:
         path = self._weights()
@@ -71,7 +68,8 @@ class Ours(Baseline):
         return BaselineResult(trace, result.positions, seconds, result.steps, f"{result.runs} runs, {engine}")
 
     def frames(self, problem: Problem, seed: int, count: int) -> list[list[int]]:
-        """The assignments after steps 0, 1, … of one run, until it is solved."""
+        """The assignments after steps 0, 1, … until it is solved: of one more run, without guidance and at the lowest
+        of the model's temperatures, so that what a picture shows is the network's doing."""
         import torch
 
         from anycsp.graph import compile_graph
@@ -93,6 +91,6 @@ class Ours(Baseline):
 def parse(name: str, models: Path | None) -> Ours:
     """From `anycsp:MODEL`, `anycsp:MODEL:SEARCH` or `anycsp:local`."""
     model, _, search = name.partition(":")[2].partition(":")
-    if not model:
+    if not model or search not in ("", "neural", "hybrid"):
         raise AnyCSPError(f"solver {name!r}: write anycsp:MODEL, anycsp:MODEL:SEARCH or anycsp:local")
     return Ours(None, "local") if model == "local" else Ours(model, search or "neural", models)

@@ -32,6 +32,7 @@ MAX_K_SAT = Experiment(
     instances=instances,
     solvers=(
         "anycsp:maxsat",
+        "anycsp:maxsat-local",
         "anycsp:maxsat:hybrid",
         "anycsp:local",
         "maxwalksat",

@@ -14,10 +14,9 @@ SEED = 50
 """Of the generated set; instance i is draw i of the `forced-rb` distribution."""
 
 
-def generated(count: int, group: str = "RB50") -> list[Instance]:
-    return [
-        Instance(f"forced-rb-{i:02d}", group, partial(draw, get("forced-rb"), seed=SEED, index=i)) for i in range(count)
-    ]
+def generated(count: int) -> list[Instance]:
+    drawn = get("forced-rb")
+    return [Instance(f"forced-rb-{i:02d}", "RB50", partial(draw, drawn, seed=SEED, index=i)) for i in range(count)]
 
 
 def instances(data: Path, budget: BudgetName) -> list[Instance]:

@@ -18,6 +18,8 @@ from anycsp.bench.experiments import gset
 from anycsp.distributions.maxcut import maxcut_problem
 from anycsp.problem import Problem
 
+FILES = ("G48", "G49", "G50")
+
 
 def torus(rows: int, columns: int) -> Problem:
     """The rows × columns grid with both borders joined; 4-regular."""
@@ -29,7 +31,7 @@ def torus(rows: int, columns: int) -> Problem:
 
 
 def instances(data: Path, budget: BudgetName) -> list[Instance]:
-    files = [i for i in gset.graphs(data) if i.name in ("G48", "G49", "G50")]
+    files = [i for i in gset.graphs(data) if i.name in FILES]
     return [
         *(Instance(i.name, i.name, i.load, best=i.best) for i in files),
         Instance("torus-30x100", "torus-30x100", partial(torus, 30, 100), best=6000.0),
@@ -46,5 +48,5 @@ REGULAR = Experiment(
     instances=instances,
     solvers=("anycsp:maxcut", "anycsp:maxcut:hybrid", "anycsp:coloring", "greedy-cut", "run-csp", "dwave-annealing"),
     limits={"quick": Limit(5.0), "paper": Limit(180.0, runs=20)},
-    measures={"G48": "deviation", "torus-30x100": "deviation", "torus-25x120": "deviation"},
+    measures=dict.fromkeys((*FILES, "torus-30x100", "torus-25x120"), "deviation"),
 )

@@ -12,13 +12,13 @@ from anycsp.formats import read
 SIZES = (50, 100, 150, 200, 250)
 
 
-def formulas(data: Path, variables: int, group: str = "") -> list[Instance]:
+def formulas(data: Path, variables: int) -> list[Instance]:
     paths = sorted((data / "satlib" / f"uf{variables}").glob("*.cnf"))
-    return [Instance(path.stem, group or f"SL{variables}", partial(read, path)) for path in paths]
+    return [Instance(path.stem, f"SL{variables}", partial(read, path)) for path in paths]
 
 
 def instances(data: Path, budget: BudgetName) -> list[Instance]:
-    count = 6 if budget == "quick" else 100
+    count = 5 if budget == "quick" else 100
     return [instance for size in SIZES for instance in every(formulas(data, size), count)]
 
 

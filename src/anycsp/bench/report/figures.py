@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable
 from itertools import cycle
 from pathlib import Path
@@ -11,12 +12,16 @@ import numpy as np
 
 from anycsp.bench.journal import Record
 from anycsp.bench.report.names import is_ours, title
-from anycsp.bench.report.results import COUNTS, Trial, solved
+from anycsp.bench.report.results import COUNTS, Trial, ran, solved
 
 TARGETS = np.geomspace(0.1, 0.001, 21)
 """Relative gaps to the best answer anyone found, from 10% down to 0.1%: the targets of the anytime curves."""
 SHORTEST = 1e-2
 """Seconds: where logarithmic time axes begin."""
+
+
+def available() -> bool:
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def _pyplot() -> Any:
@@ -96,7 +101,7 @@ def anytime(trial: Trial, path: Path) -> bool:
     end = max(r["limit"]["seconds"] for r in trial.records)
     solvers = [s for s in trial.solvers() if any(r["status"] in COUNTS for g in groups for r in trial.of(s, g))]
     for s, style in _styles(solvers).items():
-        runs = [r for g in groups for r in trial.of(s, g) if not r["status"].startswith("not ")]
+        runs = ran(r for g in groups for r in trial.of(s, g))
         reached: list[float] = []
         for r in runs:
             if r["status"] in COUNTS:
@@ -193,7 +198,7 @@ def frames(trial: Trial, path: Path) -> bool:
     recorded = [r for r in trial.records if r.get("frames")]
     if not recorded:
         return False
-    # The search with most to show, of those that ended in a solution.
+    # Of the models whose recorded run ended in a solution, the one with most to show.
     r = max(recorded, key=lambda r: (solved(r), len(r["frames"])))
     plt = _pyplot()
     side = int(np.sqrt(len(r["frames"][0])))

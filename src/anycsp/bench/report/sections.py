@@ -25,7 +25,9 @@ FIGURES: list[tuple[str, Draw, str]] = [
 SPECIAL: dict[str, list[tuple[str, Draw, str]]] = {
     "max-k-sat": [("steps-to-best", figures.steps_to_best, "The best answer against the step in which it was found.")],
     "ablation": [("curves", figures.curves, "The best answer so far against search steps.")],
-    "grid": [("frames", figures.frames, "The assignment after every step; conflicting edges are red.")],
+    "grid": [
+        ("frames", figures.frames, "The assignment after every step of one run at the model's lowest temperature.")
+    ],
 }
 
 
@@ -41,6 +43,8 @@ def document(results: Results, out: Path) -> Document:
             "in docs/cli.md): the paper's search has neither. What has no record here is *not run*."
         )
     )
+    if not figures.available():
+        page.add(Paragraph("Without figures: they need matplotlib, `pip install 'anycsp[plot]'`."))
     page.add(Heading(2, "Where we stand"))
     for trial in results.trials:
         page.add(Paragraph(f"**{trial.experiment.title}**, budget {trial.budget}:"), Bullets(verdicts(trial)))
@@ -60,7 +64,7 @@ def _section(page: Document, trial: Trial, out: Path) -> None:
     newest = newest_table(trial)
     if newest is not None:
         page.add(newest)
-    for name, draw, caption in [*FIGURES, *SPECIAL.get(experiment.name, [])]:
+    for name, draw, caption in [*FIGURES, *SPECIAL.get(experiment.name, [])] if figures.available() else []:
         file = f"figures/{experiment.name}-{trial.budget}-{name}"
         if draw(trial, out / file):
             page.add(Figure(file, f"{experiment.title}: {caption}"))

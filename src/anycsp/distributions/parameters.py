@@ -1,0 +1,59 @@
+"""What users give as parameters, checked when a distribution is made: a wrong number would fail, or never end, at a
+draw much later."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from anycsp.errors import ProblemError
+
+
+class Kind(Enum):
+    """What a parameter may be, in the words of the error message."""
+
+    NUMBER = "a number"
+    WHOLE = "a whole number"
+    RANGE = "a range [low, high] of numbers"
+    WHOLE_RANGE = "a range [low, high] of whole numbers"
+    SIZE = "a whole number or a range [low, high] of them"
+
+
+def check(kind: Kind, low: float, high: float = math.inf, why: str = "", /, **values: object) -> None:
+    """Refuse values, given by their names, that are not of the kind or not between the bounds, both inclusive. `why`
+    says where a bound comes from that depends on other parameters."""
+    for name, value in values.items():
+        if not _fits(kind, low, high, value):
+            bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+            raise ProblemError(f"{name} = {value!r}: expected {kind.value}, {bounds}{why and f' ({why})'}")
+
+
+def _fits(kind: Kind, low: float, high: float, value: object) -> bool:
+    if kind is Kind.SIZE:
+        return _fits(Kind.WHOLE, low, high, value) or _fits(Kind.WHOLE_RANGE, low, high, value)
+    if kind in (Kind.RANGE, Kind.WHOLE_RANGE):
+        one = Kind.NUMBER if kind is Kind.RANGE else Kind.WHOLE
+        ends = as_list(value)
+        return len(ends) == 2 and all(_fits(one, low, high, end) for end in ends) and ends[0] <= ends[1]
+    if isinstance(value, bool) or not isinstance(value, int if kind is Kind.WHOLE else (int, float)):
+        return False
+    return low <= value <= high and math.isfinite(value)
+
+
+def as_list(value: object) -> list[Any]:
+    """The items of a list or tuple; none for anything else, texts included."""
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+
+
+def check_names(make: Callable[..., object], parameters: Mapping[str, object]) -> None:
+    """Refuse parameters that a distribution's constructor does not have."""
+    declared = inspect.signature(make).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in declared):
+        return
+    known = [p.name for p in declared]
+    for name in parameters:
+        if name not in known:
+            raise ProblemError(f"unknown parameter {name!r}; known are {', '.join(known)}")
