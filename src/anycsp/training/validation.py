@@ -20,6 +20,9 @@ from anycsp.training.polish import polisher
 VALIDATION_SEED = 20_230_101
 """The validation set of a distribution is the same for every run, whatever its seed."""
 
+INTERRUPTIBLE = 50
+"""Steps in one call of the engine, during which no Ctrl-C is heard."""
+
 
 class ValidationSet:
     """Fixed instances in one graph, searched together."""
@@ -49,7 +52,7 @@ class ValidationSet:
             polished = polisher(self.graph, runs, polish, VALIDATION_SEED) if polish else None
             for depth in goals:
                 while engine.steps < depth:
-                    engine.advance(depth - engine.steps if polished is None else 1, math.inf)
+                    engine.advance(min(depth - engine.steps, INTERRUPTIBLE) if polished is None else 1, math.inf)
                     if polished is not None:
                         engine.place(polished(torch.as_tensor(np.array(engine.positions))).numpy(), "polish")
                 result[depth] = float(engine.best_score().mean())
