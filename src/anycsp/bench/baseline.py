@@ -67,6 +67,14 @@ class Baseline(ABC):
         """What makes an earlier result of the same name stale, such as other weights."""
         return ""
 
+    def preparation_seconds(self, limit: Limit) -> float:
+        """How long a run may take beside its limit, to train a network for instance."""
+        return 0.0
+
+    def frames(self, problem: Problem, seed: int, count: int) -> list[list[int]]:
+        """The assignments after steps 0, 1, … of a run, for systems that can be watched."""
+        return []
+
     @abstractmethod
     def supports(self, problem: Problem) -> bool:
         """Whether it can take the problem at all."""

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.baselines.ours import Ours
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
 from anycsp.check import WrongAnswer, recount
 from anycsp.plain import of_problem
@@ -53,7 +52,7 @@ def execute(task: Task, instance: Instance, experiment: Experiment, baseline: Ba
         began = time.perf_counter()
         result = baseline.run(problem, task.limit, task.seed)
         wall = time.perf_counter() - began
-        if experiment.frames and isinstance(baseline, Ours):
+        if experiment.frames:
             result = replace(result, frames=baseline.frames(problem, task.seed, experiment.frames))
     except Exception as error:
         return record(task, instance, "error", note=f"{type(error).__name__}: {error}"[:500])

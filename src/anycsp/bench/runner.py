@@ -125,7 +125,9 @@ def _execute(
                 workers.append(Worker(data, models))
             for worker in workers:
                 if worker.task is None and waiting:
-                    worker.begin(waiting.popleft()[0])
+                    next_task = waiting.popleft()[0]
+                    system = solver(next_task.solver, models)
+                    worker.begin(next_task, system.preparation_seconds(next_task.limit))
             ready = wait([worker.connection for worker in workers if worker.task], timeout=1.0)
             for worker in list(workers):
                 task = worker.task

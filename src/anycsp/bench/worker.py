@@ -30,9 +30,10 @@ class Worker:
         self.task: Task | None = None
         self._until = 0.0
 
-    def begin(self, task: Task) -> None:
+    def begin(self, task: Task, preparation_seconds: float) -> None:
         self.task = task
-        self._until = time.monotonic() + task.limit.seconds * GRACE_FACTOR + GRACE_SECONDS + _training_allowance(task)
+        allowed = task.limit.seconds * GRACE_FACTOR + GRACE_SECONDS + preparation_seconds
+        self._until = time.monotonic() + allowed
         self.connection.send(task)
 
     def take(self) -> dict[str, Any]:
@@ -54,12 +55,6 @@ class Worker:
                 self._process.kill()
         self._process.join()
         self.connection.close()
-
-
-def _training_allowance(task: Task) -> float:
-    from anycsp.bench.baselines.run_csp import RunCsp, training_seconds
-
-    return 4 * training_seconds(task.limit) if task.solver == RunCsp.name else 0.0
 
 
 def _serve(connection: Connection, data: Path, models: Path | None) -> None:

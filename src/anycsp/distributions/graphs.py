@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -51,9 +53,14 @@ def greedy_colors(n: int, edges: IntArray) -> int:
     neighbours = ends[:, 1].tolist()
     color = [-1] * n
     for vertex in np.argsort(-degree, kind="stable").tolist():
-        taken = {color[u] for u in neighbours[start[vertex] : start[vertex + 1]]}
-        smallest = 0
-        while smallest in taken:
-            smallest += 1
-        color[vertex] = smallest
+        color[vertex] = smallest_free(color, neighbours[start[vertex] : start[vertex + 1]])
     return max(color, default=-1) + 1
+
+
+def smallest_free(color: Sequence[int], neighbours: Iterable[int]) -> int:
+    """The smallest colour that none of some vertices has."""
+    taken = {color[u] for u in neighbours}
+    smallest = 0
+    while smallest in taken:
+        smallest += 1
+    return smallest

@@ -7,13 +7,13 @@ column far better than index order or decreasing degree does (docs/results.md ha
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit
 from anycsp.bench.baselines.constructive import colored
 from anycsp.bench.structure import coloring_graph, is_decision
+from anycsp.distributions.graphs import smallest_free
 from anycsp.problem import Problem
 
 
@@ -30,13 +30,5 @@ class GreedyColoring(Baseline):
         neighbours = found[0].neighbours()
         color = [-1] * len(neighbours)
         for vertex in np.random.default_rng(seed).permutation(len(neighbours)):
-            color[vertex] = _smallest_free(color, neighbours[vertex])
+            color[vertex] = smallest_free(color, neighbours[vertex])
         return colored(problem, found[1], color, time.perf_counter() - began)
-
-
-def _smallest_free(color: Sequence[int], neighbours: Sequence[int]) -> int:
-    taken = {color[u] for u in neighbours}
-    smallest = 0
-    while smallest in taken:
-        smallest += 1
-    return smallest
