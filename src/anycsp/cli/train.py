@@ -42,6 +42,8 @@ def train(
     anycsp train configs/sat.toml --from sat --set learning_rate=1e-4 --out runs/more
     anycsp solve formula.cnf --model runs/mine
     """
+    # Threads that wait go to sleep: spinning, they made an update four times as long where a core was shared.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     import torch
 
     from anycsp.models import load_model
