@@ -445,3 +445,39 @@ def test_profile_says_where_the_time_went(solve) -> None:  # type: ignore[no-unt
     code, _, err, _ = solve("x.cnf", CONTRADICTION, "--search", "local", "--profile")
     assert code == 2
     assert "--search neural" in err
+
+
+def test_evaluate_takes_files_and_folders_and_counts_as_solve_does(
+    tmp_path: Path, capsys: Capture, model: Path
+) -> None:
+    folder = tmp_path / "formulas"
+    folder.mkdir()
+    for name, text in (("easy.cnf", EASY), ("hard.cnf", CONTRADICTION)):
+        (folder / name).write_text(text)
+    (folder / "notes.txt").write_text("not a problem\n")
+    options = ["--model", str(model), "--steps", "50", "--threads", "1"]
+    with pytest.warns(UserWarning, match=r"1 of 3 files left out .* notes\.txt"):
+        assert run(["evaluate", str(folder), *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("  ")[0] for line in lines[:2]] == [
+        "easy.cnf: 0 of 3 unsatisfied",
+        "hard.cnf: 1 of 3 unsatisfied",
+    ]
+    assert lines[2] == "1 of 2 solved, 0.500 unsatisfied on average"
+    assert run(["evaluate", str(folder / "hard.cnf"), *options, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["violated"], facts["steps"], facts["search"]) == (1, 50, "neural")
+    (tmp_path / "empty").mkdir()
+    assert run(["evaluate", str(tmp_path / "empty"), *options]) == 2
+    assert "without readable files" in capsys.readouterr().err
+
+
+def test_a_benchmark_in_a_pipe_says_a_line_a_run(tmp_path: Path, capsys: Capture) -> None:
+    arguments = ["bench", "grid", "--out", str(tmp_path), "--solvers", "anycsp:maxcut", "--jobs", "1"]
+    assert run(arguments) == 0
+    printed = capsys.readouterr()
+    assert "1 runs; 0 done before" in printed.err
+    assert "1/1 grid grid-12x12 anycsp:maxcut: " in printed.err
+    assert printed.out == f"1 records in {tmp_path / 'runs.jsonl'}\n"
+    assert run([*arguments, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""What a benchmark shows on a terminal: a bar an experiment, and a line for every answer that did not count."""
+"""What a benchmark shows: on a terminal a bar an experiment, in a pipe a line a run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from anycsp.bench.runner import Plan, facts
 
 
 class Progress:
-    """Silent in a pipe, but for wrong answers."""
+    """`quiet`: nothing but wrong answers."""
 
     def __init__(self, quiet: bool) -> None:
         console = Console(stderr=True)
+        self._lines = not quiet and not sys.stderr.isatty()
+        self._done = self._total = 0
         self._bars = Bars(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -42,11 +44,21 @@ class Progress:
         self._bars.stop()
 
     def planned(self, plan: Plan) -> None:
+        self._total = len(plan.to_run)
+        if self._lines:
+            absent = sorted({f"{task.solver} {reason}" for task, _, reason in plan.absent})
+            self._say(f"{self._total} runs; {plan.done} done before" + "".join(f"; {row}" for row in absent))
         for name, total in Counter(task.experiment for task, _ in plan.to_run).items():
             self._rows[name] = self._bars.add_task(name, total=total, last="")
 
     def finished(self, task: Task, record: Record) -> None:
         last = f"{task.instance} {task.solver}: {facts(record)}"
         self._bars.update(self._rows[task.experiment], advance=1, last=last)
+        self._done += 1
+        if self._lines:
+            self._say(f"{self._done}/{self._total} {task.experiment} {last}")
         if record["status"] == "wrong answer":
-            self._console.print(f"wrong answer: {task.solver} on {task.instance}: {record['note']}", markup=False)
+            self._say(f"wrong answer: {task.solver} on {task.instance}: {record['note']}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)

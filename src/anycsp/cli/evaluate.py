@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from anycsp.cli.options import colors_option, guidance_option, temperature_option
+from anycsp.errors import AnyCSPError
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--model",
     default="auto",
@@ -40,7 +41,8 @@ def evaluate(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Search every file with MODEL and print what stays unsatisfied."""
+    """Search every file, or every file of a folder, with MODEL and print what stays unsatisfied."""
+    from anycsp.distributions.folder import problem_files
     from anycsp.formats import read
     from anycsp.guidance import as_guidance
     from anycsp.models import load_model
@@ -49,7 +51,10 @@ def evaluate(
 
     loaded = model if model == "auto" else load_model(model)
     violated, solved = [], 0
-    for path in files:
+    paths = [path for given in files for path in (problem_files(str(given), "*") if given.is_dir() else [given])]
+    if not paths:
+        raise AnyCSPError(f"{files[0]}: a folder without readable files")
+    for path in paths:
         problem = read(path) if colors is None else read(path, colors=colors)
         result = solve(
             problem,
@@ -76,4 +81,4 @@ def evaluate(
                 f"({result.steps} steps, {result.seconds:.1f} s)"
             )
     if not as_json:
-        click.echo(f"{solved} of {len(files)} solved, {sum(violated) / len(violated):.3f} unsatisfied on average")
+        click.echo(f"{solved} of {len(paths)} solved, {sum(violated) / len(violated):.3f} unsatisfied on average")
