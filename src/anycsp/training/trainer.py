@@ -96,13 +96,13 @@ class Trainer:
     def run(self, stop: threading.Event | None = None, quiet: bool = True) -> Counters:
         """Train to the end of the schedule, or until `stop` is set; either way the run can be resumed."""
         stop = stop or threading.Event()
+        # Before anything is written or learnt: instances that cannot be drawn are known now and not after minutes.
+        self._validation = ValidationSet(self.config.validation_distribution(), self.config.validation_instances)
         keep_freed_memory()
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "config.toml").write_text(self.config.to_toml())
         recent: list[dict[str, float]] = []
         saved_at = self.counters.seconds
-        # Before anything is learnt: instances that cannot be drawn are known now and not after minutes.
-        self._validation = ValidationSet(self.config.validation_distribution(), self.config.validation_instances)
         with RunLog(self.folder, self.counters.update, quiet) as log, _stop_on_signal(stop):
             log.event("start", update=self.counters.update, config=self.config.to_table())
             while self.progress < 1 and not stop.is_set() and not self._out_of_patience:
