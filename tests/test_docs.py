@@ -48,7 +48,9 @@ def test_example_scripts_run(script: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_example_files_are_read_and_satisfiable_where_they_say_so() -> None:
-    names = {path.name for path in (ROOT / "examples").iterdir() if path.suffix in (".cnf", ".col", ".rud", ".json")}
+    names = {
+        path.name for path in (ROOT / "examples").iterdir() if path.suffix in (".cnf", ".col", ".rud", ".json", ".xml")
+    }
     assert names == {"planted3sat.cnf", "petersen.col", "cube.rud", "timetable.json"}
     for name in names:
         assert read(ROOT / "examples" / name).num_constraints > 0
