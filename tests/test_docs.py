@@ -51,11 +51,13 @@ def test_example_files_are_read_and_satisfiable_where_they_say_so() -> None:
     names = {
         path.name for path in (ROOT / "examples").iterdir() if path.suffix in (".cnf", ".col", ".rud", ".json", ".xml")
     }
-    assert names == {"planted3sat.cnf", "petersen.col", "cube.rud", "timetable.json"}
+    assert names == {"planted3sat.cnf", "petersen.col", "cube.rud", "timetable.json", "magic-square.xml"}
     for name in names:
         assert read(ROOT / "examples" / name).num_constraints > 0
     colouring = [1, 2, 1, 2, 3, 2, 1, 3, 3, 2]
     assert read(ROOT / "examples" / "petersen.col", colors=3).violation(colouring).violated == 0
+    square = [2, 7, 6, 9, 5, 1, 4, 3, 8]
+    assert read(ROOT / "examples" / "magic-square.xml").violation(square).violated == 0
 
 
 def test_the_json_of_the_documentation_is_read() -> None:
