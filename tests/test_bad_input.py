@@ -156,7 +156,7 @@ def test_every_command_says_it_in_one_line_and_exits_with_2(
 def test_as_a_program_there_is_no_traceback(tmp_path: Path) -> None:
     path = write_file(tmp_path, *FILES["unknown literal"][:2])
     done = subprocess.run(
-        [sys.executable, "-m", "anycsp.cli", "solve", str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "anycsp", "solve", str(path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert done.stderr == f"error: {path}:3: unknown literal 'x'\n"

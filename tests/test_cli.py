@@ -62,7 +62,7 @@ def solve(tmp_path: Path, capsys: Capture, model: Path):  # type: ignore[no-unty
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "anycsp.cli", *arguments]
+    return [sys.executable, "-m", "anycsp", *arguments]
 
 
 # ── solve: the contract ──────────────────────────────────────────────────────────────────────────

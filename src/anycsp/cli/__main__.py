@@ -1,3 +1,0 @@
-from anycsp.cli import main
-
-main()
