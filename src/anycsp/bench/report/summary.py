@@ -43,7 +43,7 @@ def _sentence(group: str, label: str, ours: dict[str, float], others: dict[str, 
         return text + "; nothing to compare with."
     their_best = pick(others.values())
     if more and my_best == their_best == 0:
-        return f"{group}: neither {label} nor any other solves one."
+        return f"{group}: neither {label} nor a system of others solves one."
     if my_best == their_best:
         return text + f", a tie with the best of the others ({_names(others, their_best)})."
     if (my_best > their_best) == more:
