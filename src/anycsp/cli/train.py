@@ -47,6 +47,7 @@ def train(
     import torch
 
     from anycsp.models import load_model
+    from anycsp.models.store import RUN_MODEL
     from anycsp.training import checkpoint
     from anycsp.training.config import ConfigError, TrainingConfig
     from anycsp.training.trainer import Trainer
@@ -74,7 +75,7 @@ def train(
     if profile:
         trainer.enable_profile()
     counters = trainer.run(quiet=quiet)
-    model = out / "best.safetensors"
+    model = out / RUN_MODEL
     spent = f"{counters.update} updates in {counters.seconds / 60:.1f} minutes"
     if counters.best_update:
         click.echo(f"{spent}, best validation {counters.best:.4g} at update {counters.best_update}: {model}")

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import warnings
-import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from anycsp.errors import FormatError, ProblemError
 from anycsp.formats import Format, detect
-from anycsp.formats.source import Source, text_source
+from anycsp.formats.source import Source, load_head
 
 _HEAD = 1 << 16
 """As much as `detect` looks at."""
-_DECOMPRESS: dict[bytes, Callable[[Path], Any]] = {
-    b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open, b"\x5d\x00\x00": lzma.open, b"BZh": bz2.open,
-}  # fmt: skip
 
 
 def problem_files(folder: str, pattern: str) -> list[Path]:
@@ -57,20 +48,9 @@ def format_of(source: Source) -> Format | None:
 
 def _is_known(path: Path) -> bool:
     """Whether the reader will know the format. A known extension is enough for it, whatever the content."""
-    name = str(path)
-    if format_of(Source(name, b"")) is not None:
+    if format_of(Source(str(path), b"")) is not None:
         return True
     try:
-        return format_of(text_source(_head(path), name)) is not None
-    except (FormatError, OSError, EOFError, lzma.LZMAError, zlib.error):  # binary, unreadable, damaged
+        return format_of(load_head(path, _HEAD)) is not None
+    except FormatError:  # binary, unreadable, damaged
         return False
-
-
-def _head(path: Path) -> bytes:
-    with open(path, "rb") as file:
-        head = file.read(_HEAD)
-    for magic, decompress in _DECOMPRESS.items():
-        if head.startswith(magic):
-            with decompress(path) as file:
-                return bytes(file.read(_HEAD))
-    return head

@@ -23,6 +23,7 @@ PLAUSIBLE = 1_000_000
 
 _COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".lzma": "lzma", ".bz2": "bzip2"}
 _MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x5d\x00\x00": "lzma", b"BZh": "bzip2"}
+_OPENERS: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open, "lzma": lzma.open}
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
 
@@ -75,6 +76,20 @@ def load(path: str | os.PathLike[str]) -> Source:
     return text_source(data, name)
 
 
+def load_head(path: Path, size: int) -> Source:
+    """The first bytes of a file, decompressed, to tell what it is without reading it whole."""
+    name = str(path)
+    try:
+        with open(path, "rb") as plain:
+            head = plain.read(size)
+        if (kind := _compression_of(head)) is not None:
+            with _OPENERS[kind](path) as stream:
+                head = stream.read(size)
+    except _DAMAGE as error:
+        raise FormatError(name, f"cannot be read ({error})") from None
+    return text_source(head, name)
+
+
 def text_source(data: bytes, name: str) -> Source:
     """A source from bytes at hand; refuses what cannot be text."""
     data = data.removeprefix(b"\xef\xbb\xbf")  # the UTF-8 byte order mark some editors write
@@ -87,9 +102,12 @@ def text_source(data: bytes, name: str) -> Source:
 def _read(file: str | IO[bytes], name: str) -> bytes:
     with open(file, "rb") if isinstance(file, str) else file as stream:
         raw = _capped(stream, name)
-    magic = next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
-    kind = magic or _COMPRESSIONS.get(Path(name).suffix.lower())
+    kind = _compression_of(raw) or _COMPRESSIONS.get(Path(name).suffix.lower())
     return raw if kind is None else _decompress(raw, kind, name)
+
+
+def _compression_of(raw: bytes) -> str | None:
+    return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
 
 
 def _capped(stream: IO[bytes] | Any, name: str) -> bytes:
@@ -106,9 +124,8 @@ def _capped(stream: IO[bytes] | Any, name: str) -> bytes:
 def _decompress(raw: bytes, kind: str, name: str) -> bytes:
     import io
 
-    opener: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open, "lzma": lzma.open}[kind]
     try:
-        with opener(io.BytesIO(raw), "rb") as stream:
+        with _OPENERS[kind](io.BytesIO(raw), "rb") as stream:
             return _capped(stream, name)
     except _DAMAGE as error:
         raise FormatError(name, f"truncated or damaged {kind} file ({error})") from None
