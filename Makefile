@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-NATIVE := CMakeLists.txt $(wildcard src/anycsp/native/*.cpp src/anycsp/native/*.h)
+NATIVE := CMakeLists.txt $(shell find cpp -name '*.cpp' -o -name '*.h')
 WORKERS ?= 2
 
 .PHONY: install demo java test check format sanitize bench-quick clean

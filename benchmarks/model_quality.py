@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from anycsp import Problem, load_model, read, solve
-from anycsp.check import recount
+from anycsp.checker.check import recount
+from anycsp.checker.plain import of_problem
 from anycsp.distributions.rb import ForcedRB
 from anycsp.distributions.sat import random_formula
-from anycsp.plain import of_problem
 
 SEED = 424_242
 """Of the generated instances."""

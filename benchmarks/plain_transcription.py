@@ -18,7 +18,7 @@ from torch import Tensor
 from anycsp import Problem
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.table import TableBlock
-from anycsp.policy import PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
 
 _REDUCE = {"sum": "sum", "mean": "mean", "max": "amax"}
 

@@ -103,12 +103,12 @@ def engine_of(kind: str, problems: Sequence[Any], policy: Any, runs: int) -> Cal
 
     graph = compile_graph(problems)
     if kind == "twin":
-        from anycsp.search.twin import TwinSearch
+        from anycsp.neural.engine_torch import TwinSearch
 
         twin = TwinSearch(graph, policy, runs)
         twin.start()
         return lambda steps: restarted(twin, steps)
-    from anycsp.native.search import NativeSearch
+    from anycsp.neural.engine_native import NativeSearch
 
     search = NativeSearch(graph, policy, runs, threads=int(os.environ.get("SPEED_THREADS", "1")))
     search.start()
@@ -127,7 +127,7 @@ def serve(kind: str, workload: str, hidden: int) -> None:
     """Answers on stdout: the memory taken, then for every number of seconds read from stdin a measured slice."""
     import torch
 
-    from anycsp.policy import PolicyConfig, PolicyNetwork
+    from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 
     torch.set_num_threads(int(os.environ.get("SPEED_THREADS", "1")))
     torch.manual_seed(0)
@@ -263,8 +263,8 @@ def training_step(quick: bool) -> None:
 
 def profiled_search(workload: str, hidden: int, aggregation: str) -> Any:
     from anycsp.graph import compile_graph
-    from anycsp.native.search import NativeSearch
-    from anycsp.policy import PolicyConfig, PolicyNetwork
+    from anycsp.neural.engine_native import NativeSearch
+    from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 
     policy = PolicyNetwork(PolicyConfig(hidden=hidden, aggregation=aggregation))
     search = NativeSearch(compile_graph(problems_of(workload)), policy)

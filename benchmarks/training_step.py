@@ -120,7 +120,7 @@ def trainer_step(problems: Sequence[Any], policy: Any, ops: Any) -> Callable[[],
     import torch
 
     from anycsp.graph import compile_graph
-    from anycsp.sampling import initial_positions
+    from anycsp.neural.sampling import initial_positions
     from anycsp.training.config import TrainingConfig
     from anycsp.training.reinforce import RunningScale, reinforce
     from anycsp.training.rollout import rollout
@@ -178,8 +178,9 @@ def serve(kind: str, name: str) -> None:
     """Answers on stdout: the memory of a step, then the processor seconds of one step for every line of stdin."""
     import torch
 
-    from anycsp import native, operations
-    from anycsp.policy import PolicyConfig, PolicyNetwork
+    from anycsp import native
+    from anycsp.neural import operations
+    from anycsp.neural.policy import PolicyConfig, PolicyNetwork
     from anycsp.training.memory import keep_freed_memory
 
     torch.set_num_threads(1)

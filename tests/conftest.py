@@ -11,7 +11,7 @@ import torch
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from anycsp.operations import Operations
+    from anycsp.neural.operations import Operations
 
 torch.set_num_threads(1)  # the machine may be shared, and spinning threads then cost minutes
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -30,8 +30,8 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained policy on disk: enough wherever the search matters and its quality does not."""
-    from anycsp.models import Model, save_model
-    from anycsp.policy import PolicyConfig, PolicyNetwork
+    from anycsp.neural.models import Model, save_model
+    from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 
     torch.manual_seed(0)
     path = tmp_path_factory.mktemp("model") / "untrained.safetensors"
@@ -42,7 +42,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=["native", "twin"])
 def ops(request: pytest.FixtureRequest) -> Operations:
     """The operations of a search step with gradients, compiled and in PyTorch."""
-    from anycsp import native, operations
+    from anycsp import native
+    from anycsp.neural import operations
 
     if request.param == "twin":
         return operations.TWIN

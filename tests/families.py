@@ -20,7 +20,7 @@ from anycsp.constraints.rule import RuleBlock
 from anycsp.constraints.short_table import ShortRelation, ShortTableBlock
 from anycsp.constraints.sum import SumBlock
 from anycsp.constraints.table import TableBlock
-from anycsp.expressions import Variable, circuit, distinct, element, if_else, maximum, minimum, operation
+from anycsp.model.expressions import Variable, circuit, distinct, element, if_else, maximum, minimum, operation
 
 Predicate = Callable[[Sequence[int]], bool]
 Drawn = tuple[list[int], Predicate]

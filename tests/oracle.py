@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from anycsp import Problem
-from anycsp.policy import PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
 
 Vector = np.ndarray
 

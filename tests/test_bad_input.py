@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from anycsp import AnyCSPError, FormatError, Problem, ProblemError, TooLargeError
 from anycsp.cli import run
-from anycsp.formats import read, read_text, source
+from anycsp.formats import files, read, read_text
 from anycsp.memory import check_memory
 
 GZ = gzip.compress(b"p cnf 3 2\n1 2 0\n-3 0\n" * 500)
@@ -181,7 +181,7 @@ def test_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         def refuse(*_: object, **__: object) -> None:
             raise PermissionError(13, "Permission denied", str(path))
 
-        monkeypatch.setattr(source, "_read", refuse)
+        monkeypatch.setattr(files, "_read", refuse)
     assert run(["solve", str(path)]) == 2
     assert capsys.readouterr().err == f"error: {path}: permission denied\n"
 
@@ -189,7 +189,7 @@ def test_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 def test_decompression_bombs_are_capped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(source, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(files, "MAX_BYTES", 1 << 20)
     path = write_file(tmp_path, "bomb.cnf.gz", gzip.compress(b"0\n" * (1 << 20)))
     with pytest.raises(TooLargeError, match="limit"):
         read(path)

@@ -16,13 +16,13 @@ from anycsp.bench.baselines import BASELINES, run_csp, solver
 from anycsp.bench.baselines.xcsp3 import to_xcsp3
 from anycsp.bench.report.quoted import paper_instances
 from anycsp.bench.structure import coloring_graph, cut_graph, formula, is_decision
-from anycsp.check import recount
+from anycsp.checker.check import recount
+from anycsp.checker.plain import of_problem
 from anycsp.distributions import draw, get
 from anycsp.distributions.graphs import erdos_renyi
 from anycsp.distributions.maxcut import maxcut_problem
 from anycsp.distributions.sat import random_formula
 from anycsp.errors import AnyCSPError
-from anycsp.plain import of_problem
 
 
 def small_cut() -> Problem:

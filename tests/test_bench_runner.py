@@ -29,8 +29,8 @@ from anycsp.bench.run import Task, execute
 from anycsp.bench.runner import plan, run
 from anycsp.cli.bench import bench
 from anycsp.errors import AnyCSPError
-from anycsp.models import Model, save_model
-from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.models import Model, save_model
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 
 COLORING = EXPERIMENTS["coloring"]
 

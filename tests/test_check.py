@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_problems import random_positions, random_problem
 
-from anycsp import Problem, plain
-from anycsp.check import HOLDS, WrongAnswer, first_difference, recount
+from anycsp import Problem
+from anycsp.checker import plain
+from anycsp.checker.check import HOLDS, WrongAnswer, first_difference, recount
 from anycsp.constraints.base import FAMILIES
 from anycsp.constraints.comparison import OPERATORS
 from anycsp.errors import ConversionError, ProblemError
-from anycsp.expressions import ARITY, OPERATIONS
 from anycsp.formats import FORMATS, read, read_text, to_text
 from anycsp.formats.answers import Answer, read_answer, read_literals, value_lines
-from anycsp.formats.source import load, text_source
+from anycsp.formats.files import load, text_source
+from anycsp.model.expressions import ARITY, OPERATIONS
 
 
 @given(st.integers(0, 100_000))

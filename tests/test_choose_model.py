@@ -3,7 +3,7 @@
 import pytest
 
 from anycsp import Problem, distributions
-from anycsp.models import choose_model
+from anycsp.neural.models import choose_model
 
 
 @pytest.mark.parametrize("name", ["sat", "maxsat", "maxcut", "coloring", "rb"])

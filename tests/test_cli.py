@@ -19,7 +19,7 @@ from anycsp import Problem, native
 from anycsp.cli import COMMANDS, run
 from anycsp.cli.progress import ProgressLine
 from anycsp.formats import read, write
-from anycsp.profile import PHASES
+from anycsp.neural.profile import PHASES
 
 KEYS = [
     *("status", "violated", "violated_weight", "hard_violated", "constraints", "objective", "assignment"),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from anycsp import Problem, solve
-from anycsp.coloring import large_clique
-from anycsp.search.clique import clique_fixed
-from anycsp.search.core import core_of
-from anycsp.search.presolve import presolved
+from anycsp.presolve.clique import clique_fixed
+from anycsp.presolve.greedy_coloring import large_clique
+from anycsp.presolve.peel import core_of
+from anycsp.presolve.reduce import presolved
 
 TRIANGLE = [(0, 1), (1, 2), (0, 2)]
 

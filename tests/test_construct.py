@@ -9,7 +9,7 @@ import pytest
 
 from anycsp import Problem, distributions, native, solve
 from anycsp.distributions.coloring import Coloring, coloring_problem
-from anycsp.search.construct import constructed
+from anycsp.presolve.construct import constructed
 
 
 def clique_chain(cliques: int, size: int, shared: int, seed: int) -> Problem:

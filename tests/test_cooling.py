@@ -13,12 +13,12 @@ import torch
 
 from anycsp import AnyCSPError, Problem, native, solve
 from anycsp.graph import compile_graph
-from anycsp.guidance import Guidance
-from anycsp.models import Model, load_model, save_model
-from anycsp.policy import PolicyConfig, PolicyNetwork
-from anycsp.search.cooling import FIRST_CYCLE, GROWTH, LONGEST_CYCLES, CoolingSearch
-from anycsp.search.twin import TwinSearch
-from anycsp.temperature import Temperature, as_range, as_temperature, at_domains
+from anycsp.neural.cooling import FIRST_CYCLE, GROWTH, LONGEST_CYCLES, CoolingSearch
+from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural.guidance import Guidance
+from anycsp.neural.models import Model, load_model, save_model
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.temperature import Temperature, as_range, as_temperature, at_domains
 
 
 def policy() -> PolicyNetwork:
@@ -115,7 +115,7 @@ def test_with_a_time_limit_the_last_cycle_ends_with_it(monkeypatch: pytest.Monke
 
 @pytest.mark.skipif(not native.available(), reason="no native module")
 def test_native_and_twin_cool_alike() -> None:
-    from anycsp.native.search import NativeSearch
+    from anycsp.neural.engine_native import NativeSearch
 
     graph, network = compile_graph(unsatisfiable()), policy()
     twin = CoolingSearch(TwinSearch(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
@@ -129,7 +129,7 @@ def test_native_and_twin_cool_alike() -> None:
 
 @pytest.mark.skipif(not native.available(), reason="no native module")
 def test_native_and_twin_restart_alike_and_forget_all() -> None:
-    from anycsp.native.search import NativeSearch
+    from anycsp.neural.engine_native import NativeSearch
 
     graph, network, guidance = compile_graph(unsatisfiable()), policy(), Guidance((2.0,), 0.9)
     twin = TwinSearch(graph, network, 3, 5, 1.0, guidance)
@@ -155,7 +155,7 @@ def test_native_and_twin_restart_alike_and_forget_all() -> None:
 
 @pytest.mark.skipif(not native.available(), reason="no native module")
 def test_bad_temperatures_for_the_native_search_are_refused() -> None:
-    from anycsp.native.search import NativeSearch
+    from anycsp.neural.engine_native import NativeSearch
 
     search = NativeSearch(compile_graph(unsatisfiable()), policy(), 3)
     for bad in ([1.0], [1.0, 0.0, 1.0], [1.0, math.nan, 1.0]):

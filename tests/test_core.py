@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anycsp import Problem, distributions, solve
-from anycsp.search.core import core_of
+from anycsp.presolve.peel import core_of
 
 
 def sparse(seed: int) -> Problem:

@@ -10,9 +10,9 @@ import torch
 
 from anycsp import Problem
 from anycsp.graph import compile_graph
-from anycsp.models import Model, save_model
-from anycsp.policy import PolicyConfig, PolicyNetwork
-from anycsp.sampling import initial_positions, sample_global
+from anycsp.neural.models import Model, save_model
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.sampling import initial_positions, sample_global
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.distill import divergence, lesson
 from anycsp.training.trainer import Trainer

@@ -11,8 +11,8 @@ from random_problems import random_positions, random_problem
 
 from anycsp import Problem
 from anycsp.graph import compile_graph
-from anycsp.operations import TWIN, Operations, fastest
-from anycsp.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
+from anycsp.neural.operations import TWIN, Operations, fastest
+from anycsp.neural.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
 
 BACKENDS = [TWIN] if fastest() is TWIN else [fastest(), TWIN]
 

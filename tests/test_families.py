@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem, native
-from anycsp.check import recount
+from anycsp.checker.check import recount
+from anycsp.checker.plain import of_problem
 from anycsp.constraints.base import FAMILIES as KINDS
 from anycsp.graph import compile_graph
-from anycsp.plain import of_problem
-from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 
 EXAMPLES = 200
 seeds = st.integers(0, 2**32 - 1)
@@ -137,7 +137,7 @@ def test_description_reads_back_as_the_same_constraints(family: Family, seed: in
 @settings(max_examples=60)
 @given(seed=seeds)
 def test_native_labels_equal_the_twin(family: Family, seed: int) -> None:
-    from anycsp.native.search import NativeSearch
+    from anycsp.neural.engine_native import NativeSearch
 
     rng = np.random.default_rng(seed)
     problem, _ = draw_problem(family, rng)

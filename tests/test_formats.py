@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from random_problems import random_problem
 
 from anycsp import Problem
-from anycsp.coloring import dsatur, large_clique
 from anycsp.constraints.table import TableBlock
 from anycsp.errors import ConversionError
 from anycsp.formats import FORMATS, detect, read, read_text, to_text, write
-from anycsp.formats.source import text_source
-from anycsp.objective import Objective
+from anycsp.formats.files import text_source
+from anycsp.model.objective import Objective
+from anycsp.presolve.greedy_coloring import dsatur, large_clique
 
 
 def same(a: Problem, b: Problem) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem, ProblemError
-from anycsp.expressions import Variable
+from anycsp.model.expressions import Variable
 
 Predicate = Callable[[Sequence[int]], bool]
 Draw = Callable[[Problem, list[Variable], np.random.Generator], Predicate]

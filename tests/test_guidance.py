@@ -10,11 +10,11 @@ import torch
 from anycsp import Problem, distributions, load_model, native, solve
 from anycsp.errors import AnyCSPError
 from anycsp.graph import compile_graph
-from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guidance_json, guided
-from anycsp.models import Model, save_model
-from anycsp.policy import PolicyConfig, PolicyNetwork
-from anycsp.sampling import sample_global
-from anycsp.search.twin import TwinSearch
+from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural.guidance import UNGUIDED, Guidance, as_guidance, guidance_json, guided
+from anycsp.neural.models import Model, save_model
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.sampling import sample_global
 from anycsp.training.config import TrainingConfig
 from anycsp.training.pool import Pool
 from anycsp.training.rollout import rollout
@@ -74,7 +74,7 @@ def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
 @pytest.mark.parametrize("aggregation", ["max", "sum"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_native_and_twin_are_guided_alike(aggregation: str, threads: int) -> None:
-    from anycsp.native.search import NativeSearch
+    from anycsp.neural.engine_native import NativeSearch
 
     guidance = Guidance((0.5, 3.0), 0.98)
     problems = [mixed(), distributions.draw(distributions.get("sat", n=30, density=((5.0, 6.0),)), 1, 0)]

@@ -11,8 +11,8 @@ from random_problems import random_problem
 
 from anycsp import Problem, distributions, native, solve
 from anycsp.graph import compile_graph
-from anycsp.models import Model
-from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.models import Model
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.strategy import choose_strategy
 

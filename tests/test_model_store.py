@@ -11,9 +11,9 @@ import safetensors.torch
 import torch
 
 from anycsp.errors import ModelError
-from anycsp.guidance import Guidance
-from anycsp.models import Model, load_model, save_model
-from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.guidance import Guidance
+from anycsp.neural.models import Model, load_model, save_model
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 
 
 @pytest.fixture

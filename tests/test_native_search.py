@@ -21,16 +21,16 @@ from anycsp import Problem, native
 from anycsp.constraints.base import Labelling
 from anycsp.constraints.table import DenseLabelling
 from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.policy import PolicyConfig, PolicyNetwork
-from anycsp.randomness import uniforms
-from anycsp.search.twin import TwinSearch
+from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.randomness import uniforms
 
 pytestmark = [
     pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}"),
     pytest.mark.filterwarnings("ignore:Sparse CSR tensor support"),
 ]
 if native.available():
-    from anycsp.native.search import NativeSearch
+    from anycsp.neural.engine_native import NativeSearch
 
 OPERATORS = ["<=", ">=", "==", "!=", "<", ">"]
 
@@ -398,7 +398,7 @@ def test_bad_arguments_raise() -> None:
 
 
 def test_bad_weights_raise() -> None:
-    from anycsp.native.weights import step_weights
+    from anycsp.neural.native_weights import step_weights
 
     graph = compile_graph([mixed_problem(1), mixed_problem(2)])
     module, problem, policy = native.module(), native.native_problem(graph), random_policy(hidden=8)

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from anycsp import native
 from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.operations import TWIN, Operations, fastest
-from anycsp.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
+from anycsp.neural.operations import TWIN, Operations, fastest
+from anycsp.neural.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="the native module is not built")
 

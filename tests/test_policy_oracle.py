@@ -9,8 +9,8 @@ from oracle import Oracle
 from random_problems import random_positions, random_problem
 
 from anycsp.graph import compile_graph
-from anycsp.operations import Operations
-from anycsp.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)

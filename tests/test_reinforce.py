@@ -16,10 +16,10 @@ from torch import Tensor
 
 from anycsp import distributions, native
 from anycsp.graph import compile_graph
-from anycsp.operations import Operations
-from anycsp.policy import PolicyConfig, PolicyNetwork
-from anycsp.problem import Problem
-from anycsp.sampling import initial_positions
+from anycsp.model.problem import Problem
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.sampling import initial_positions
 from anycsp.training.config import TrainingConfig
 from anycsp.training.local_moves import choice_of_move
 from anycsp.training.polish import polisher

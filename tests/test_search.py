@@ -15,10 +15,10 @@ from random_problems import random_problem
 
 from anycsp import AnyCSPError, Problem, ProblemError, solve
 from anycsp.graph import compile_graph
-from anycsp.models import Model
-from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural.models import Model
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 from anycsp.search.driver import Limits, drive
-from anycsp.search.twin import TwinSearch
 
 
 def untrained(sampling: str = "global", aggregation: str = "max") -> Model:

@@ -17,12 +17,13 @@ import numpy as np
 import pytest
 import torch
 
-from anycsp import native, operations
+from anycsp import native
 from anycsp.errors import AnyCSPError, ModelError
-from anycsp.guidance import Guidance
-from anycsp.models import Model, load_model, save_model
-from anycsp.operations import Operations
-from anycsp.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural import operations
+from anycsp.neural.guidance import Guidance
+from anycsp.neural.models import Model, load_model, save_model
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.trainer import Trainer

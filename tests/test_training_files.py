@@ -14,8 +14,8 @@ import torch
 from anycsp import distributions
 from anycsp.formats import write
 from anycsp.graph import compile_graph
-from anycsp.models import Model, load_model, save_model
-from anycsp.policy import PolicyNetwork
+from anycsp.neural.models import Model, load_model, save_model
+from anycsp.neural.policy import PolicyNetwork
 from anycsp.training.validation import VALIDATION_SEED, ValidationSet
 
 CONFIGS = Path(__file__).parents[1] / "configs"

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from anycsp import FormatError, Problem
-from anycsp.check import recount
+from anycsp.checker.check import recount
+from anycsp.checker.plain import wcnf
 from anycsp.formats import FORMATS, detect, read_text
-from anycsp.formats.source import text_source
+from anycsp.formats.files import text_source
 from anycsp.formats.wcnf import answer, read_answer, write
-from anycsp.plain import wcnf
 
 OLD = "c comment\np wcnf 3 4 10\n10 1 -2 0\n4 2 3 0\n3 -3 0\n10 -1 0\n"
 NEW = "c comment\nh 1 -2 0\n4 2 3 0\n3 -3 0\nh -1 0\n"

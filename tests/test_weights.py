@@ -8,7 +8,7 @@ import torch
 
 from anycsp import Problem
 from anycsp.graph import compile_graph
-from anycsp.policy import PolicyConfig, PolicyNetwork, weight_features
+from anycsp.neural.policy import PolicyConfig, PolicyNetwork, weight_features
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anycsp.errors import AnyCSPError, ConversionError, FormatError, ModelError, ProblemError, TooLargeError
-from anycsp.expressions import Variable
-from anycsp.problem import Problem
+from anycsp.model.expressions import Variable
+from anycsp.model.problem import Problem
 
 if TYPE_CHECKING:
     from anycsp.formats import read
-    from anycsp.models import Model, load_model
+    from anycsp.neural.models import Model, load_model
     from anycsp.search import Progress, Result, solve
 
 __version__ = "0.1.0"
@@ -46,8 +46,8 @@ _HOME = {
     "Result": "anycsp.search",
     "Progress": "anycsp.search",
     "read": "anycsp.formats",
-    "load_model": "anycsp.models",
-    "Model": "anycsp.models",
+    "load_model": "anycsp.neural.models",
+    "Model": "anycsp.neural.models",
 }
 
 

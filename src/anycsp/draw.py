@@ -13,7 +13,7 @@ from html import escape
 import numpy as np
 
 from anycsp.errors import ProblemError
-from anycsp.problem import Assignment, Problem
+from anycsp.model.problem import Assignment, Problem
 
 LARGEST = 200
 """Values beyond which a picture shows nothing any more."""

@@ -17,11 +17,11 @@ import numpy.typing as npt
 import torch
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Terms
-from anycsp.domains import Domains
 from anycsp.memory import check_memory
+from anycsp.model.domains import Domains
 
 if TYPE_CHECKING:
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
 
 
 class Violations(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from anycsp.errors import TooLargeError
 
 if TYPE_CHECKING:
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
 
 BYTES_PER_EDGE = 64
 """Index tensors of the PyTorch twin: slot, value, constraint, two incidence orders, the column of a step."""

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from anycsp.bench.baseline import Limit
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 BudgetName = Literal["quick", "paper"]
 BUDGETS: tuple[BudgetName, ...] = ("quick", "paper")

@@ -14,9 +14,9 @@ import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
-from anycsp.check import WrongAnswer, recount
-from anycsp.plain import of_problem
-from anycsp.problem import Problem
+from anycsp.checker.check import WrongAnswer, recount
+from anycsp.checker.plain import of_problem
+from anycsp.model.problem import Problem
 
 TRACE_POINTS = 400
 """A longer trace is thinned to about this many points, the first and last kept."""

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from anycsp.constraints.base import Block
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.table import Relation, TableBlock
-from anycsp.models.choose import kind_of
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
+from anycsp.neural.models.choose import kind_of
 
 IntArray = npt.NDArray[np.int64]
 

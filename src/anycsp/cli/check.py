@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 import click
 
-from anycsp import plain
-from anycsp.check import WrongAnswer, first_difference, recount
+from anycsp.checker import plain
+from anycsp.checker.check import WrongAnswer, first_difference, recount
 from anycsp.cli.options import colors_option, file_argument, format_option
 from anycsp.formats import detect, parse
 from anycsp.formats.answers import read_answer
-from anycsp.formats.source import load
+from anycsp.formats.files import load
 
 EPILOG = """
 \b

@@ -44,10 +44,10 @@ def evaluate(
     """Search every file, or every file of a folder, with MODEL and print what stays unsatisfied."""
     from anycsp.distributions.folder import problem_files
     from anycsp.formats import read
-    from anycsp.guidance import as_guidance
-    from anycsp.models import load_model
+    from anycsp.neural.guidance import as_guidance
+    from anycsp.neural.models import load_model
+    from anycsp.neural.temperature import as_temperature
     from anycsp.search import solve
-    from anycsp.temperature import as_temperature
 
     loaded = model if model == "auto" else load_model(model)
     violated, solved = [], 0

@@ -10,7 +10,7 @@ import click
 
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.formats import FORMATS, write
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 _WRITABLE = [f.name for f in FORMATS.values() if f.write is not None]
 

@@ -15,9 +15,9 @@ import numpy as np
 from anycsp import native
 from anycsp.cli.options import colors_option, format_option, warn
 from anycsp.formats import detect, parse
-from anycsp.formats.source import load
+from anycsp.formats.files import load
 from anycsp.memory import available_bytes, count_edges, estimate_bytes
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 EPILOG = """
 \b

@@ -12,8 +12,8 @@ import click
 @click.argument("name", required=False)
 def models(name: str | None) -> None:
     """List the shipped models, or show the card of NAME (a name, a .safetensors file, or a training run's folder)."""
-    from anycsp.models import load_model, shipped_models
-    from anycsp.models.store import SHIPPED
+    from anycsp.neural.models import load_model, shipped_models
+    from anycsp.neural.models.store import SHIPPED
 
     if name is None:
         for shipped in shipped_models():

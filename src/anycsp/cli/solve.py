@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 import anycsp
-from anycsp.check import WEIGHT_OBJECTIVES
+from anycsp.checker.check import WEIGHT_OBJECTIVES
 from anycsp.cli.options import (
     colors_option,
     file_argument,
@@ -29,10 +29,10 @@ from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedE
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
-from anycsp.formats.source import load
-from anycsp.objective import Objective
+from anycsp.formats.files import load
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 from anycsp.output import write_whole
-from anycsp.problem import Problem
 
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
@@ -152,7 +152,7 @@ def _fewest_colors(
 ) -> tuple[Problem, Result]:
     if hint:
         raise click.UsageError("--hint needs --colors", click.get_current_context())
-    from anycsp.search.upward import fewest_colors
+    from anycsp.search.fewest_colors import fewest_colors
 
     report.comment(f"{path}: {graph.vertices} vertices, {len(graph.edges)} edges")
     report.warnings(graph.comments, path)
@@ -189,8 +189,8 @@ class Report:
 
     def search(self, problem: Problem, **options: Any) -> Result:
         """Run the search, printing improvements as they come."""
-        from anycsp.search import DEFAULT_SECONDS
         from anycsp.search import solve as run_search
+        from anycsp.search.solve import DEFAULT_SECONDS
 
         seconds, steps = options["time_limit"], options["steps"]
         with ProgressLine(

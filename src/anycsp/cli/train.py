@@ -46,8 +46,8 @@ def train(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     import torch
 
-    from anycsp.models import load_model
-    from anycsp.models.store import RUN_MODEL
+    from anycsp.neural.models import load_model
+    from anycsp.neural.models.store import RUN_MODEL
     from anycsp.training import checkpoint
     from anycsp.training.config import ConfigError, TrainingConfig
     from anycsp.training.trainer import Trainer

@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
-from anycsp.domains import Domain, Domains
 from anycsp.lazy import lazy
+from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
 
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
 else:
     torch = lazy("torch")
 

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
+from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
 
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
 else:
     torch = lazy("torch")
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling
-from anycsp.domains import Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
+from anycsp.model.domains import Domains
 
 if TYPE_CHECKING:
     import torch

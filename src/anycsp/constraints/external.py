@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
-from anycsp.domains import Domain, Domains
 from anycsp.lazy import lazy
+from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
     import torch

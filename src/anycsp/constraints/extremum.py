@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import IntArray, Labelling, Positions, Terms
 from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
-from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
+from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
 
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
 else:
     torch = lazy("torch")
 

@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
-from anycsp.domains import Domain, Domains
-from anycsp.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, expression_of
 from anycsp.lazy import lazy
+from anycsp.model.domains import Domain, Domains
+from anycsp.model.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, expression_of
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
 
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
 else:
     torch = lazy("torch")
 

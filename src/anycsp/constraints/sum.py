@@ -17,15 +17,15 @@ import numpy.typing as npt
 from anycsp.constraints.base import IntArray, Labelling, Positions, Terms
 from anycsp.constraints.comparison import ComparisonBlock, compare, operator_code
 from anycsp.constraints.linear import ResidualLabelling
-from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
+from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
 
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
 else:
     torch = lazy("torch")
 

@@ -29,15 +29,15 @@ from anycsp.constraints.base import (
     Terms,
     ragged_rows,
 )
-from anycsp.domains import Domain, Domains
 from anycsp.errors import ProblemError
 from anycsp.lazy import lazy
+from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
 
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
 else:
     torch = lazy("torch")
 

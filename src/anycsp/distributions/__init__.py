@@ -19,7 +19,7 @@ from anycsp.distributions.parameters import as_list, check_names
 from anycsp.distributions.rb import ForcedRB, ModelRB
 from anycsp.distributions.sat import maxsat, maxsat_10k, sat
 from anycsp.errors import ProblemError
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 __all__ = ["NAMES", "Distribution", "draw", "get"]
 

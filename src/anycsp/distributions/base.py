@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 IntArray = npt.NDArray[np.int64]
 Size = int | Sequence[int]

@@ -16,7 +16,7 @@ from anycsp.distributions.base import Distribution, IntArray, Size, draw_between
 from anycsp.distributions.coloring import coloring_problem
 from anycsp.distributions.graphs import edges_of
 from anycsp.distributions.parameters import Kind, check
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import numpy as np
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
 from anycsp.distributions.parameters import Kind, check
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 
 def coloring_problem(n: int, edges: IntArray, colors: int, name: str = "") -> Problem:

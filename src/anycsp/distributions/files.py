@@ -9,15 +9,15 @@ from zlib import crc32
 
 import numpy as np
 
-from anycsp.coloring import large_clique
 from anycsp.distributions.base import Distribution
 from anycsp.distributions.folder import format_of, problem_files
 from anycsp.distributions.graphs import greedy_colors
 from anycsp.distributions.parameters import Kind, check
 from anycsp.errors import FormatError, ProblemError
 from anycsp.formats import col, parse
-from anycsp.formats.source import Source, load
-from anycsp.problem import Problem
+from anycsp.formats.files import Source, load
+from anycsp.model.problem import Problem
+from anycsp.presolve.greedy_coloring import large_clique
 
 SPLITS = ("train", "held-out", "all")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anycsp.errors import FormatError, ProblemError
 from anycsp.formats import Format, detect
-from anycsp.formats.source import Source, load_head
+from anycsp.formats.files import Source, load_head
 
 _HEAD = 1 << 16
 """As much as `detect` looks at."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from anycsp.distributions.base import Distribution
 from anycsp.errors import ProblemError
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.graphs import erdos_renyi
 from anycsp.distributions.parameters import Kind, check
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 
 def maxcut_problem(n: int, edges: IntArray, name: str = "") -> Problem:

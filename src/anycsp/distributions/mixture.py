@@ -10,7 +10,7 @@ import numpy as np
 from anycsp.distributions.base import Distribution
 from anycsp.distributions.parameters import Kind, as_list, check
 from anycsp.errors import ProblemError
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 @dataclass(frozen=True)

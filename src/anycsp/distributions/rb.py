@@ -12,7 +12,7 @@ from anycsp.constraints.base import Terms
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.distributions.base import Distribution, IntArray, Size, distinct_rows, draw_size
 from anycsp.distributions.parameters import Kind, check
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 def binary_problem(n: int, domain: int, scopes: IntArray, forbidden: Sequence[IntArray], name: str) -> Problem:

@@ -12,7 +12,7 @@ import numpy as np
 from anycsp.distributions.base import Distribution, Size, distinct_rows, draw_between, draw_size
 from anycsp.distributions.parameters import Kind, as_list, check
 from anycsp.errors import ProblemError
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 def random_formula(rng: np.random.Generator, variables: int, clauses: int, arity: int) -> Problem:

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from anycsp.errors import ConversionError, FormatError, ProblemError
 from anycsp.formats import cfn, cnf, col, json_format, mtx, rudy, wcnf, wcsp, xcsp3
 from anycsp.formats.answers import Values, read_literals, read_values, value_lines
-from anycsp.formats.source import Source, load, text_source
+from anycsp.formats.files import Source, load, text_source
+from anycsp.model.problem import Problem
 from anycsp.output import write_whole
-from anycsp.problem import Problem
 
 _HEAD = 1 << 16
 """Content is recognised by its first bytes."""

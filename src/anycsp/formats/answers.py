@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from anycsp.formats.source import Source, load, shown
+from anycsp.formats.files import Source, load, shown
 
 Values = Mapping[str, int | str] | Sequence[int | str]
 """An assignment by variable name, or in the order of the variables."""

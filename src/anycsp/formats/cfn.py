@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from anycsp.errors import UnsupportedError
-from anycsp.expressions import operation, total
 from anycsp.formats.costs import add_costs, add_graded
-from anycsp.formats.source import Source, shown
+from anycsp.formats.files import Source, shown
 from anycsp.formats.wcsp import soft_all_different
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.expressions import operation, total
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 _TOKEN = re.compile(r'"([^"]*)"|([{}\[\]])|([^\s,:{}\[\]"]+)|[\s,:]+|(.)', re.DOTALL)
 _DEPTH = 60

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.errors import ConversionError
 from anycsp.formats.answers import lines_of
-from anycsp.formats.source import Source, shown
-from anycsp.problem import Problem
+from anycsp.formats.files import Source, shown
+from anycsp.model.problem import Problem
 
 _HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
 _TRAILER = re.compile(rb"^[ \t]*%", re.MULTILINE)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anycsp.coloring import large_clique
 from anycsp.errors import ConversionError
+from anycsp.formats.files import Source, shown
 from anycsp.formats.graphs import IntArray, binary_edges
 from anycsp.formats.rudy import vertex
-from anycsp.formats.source import Source, shown
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
+from anycsp.presolve.greedy_coloring import large_clique
 
 _IGNORED = frozenset("cndvx")
 """Comments, and the node and display lines of the DIMACS format, which say nothing of edges."""

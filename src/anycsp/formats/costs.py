@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ProblemError
-from anycsp.expressions import Expression
-from anycsp.problem import Problem
+from anycsp.model.expressions import Expression
+from anycsp.model.problem import Problem
 
 LEVEL_LIMIT = 10_000
 """Levels of one cost function."""

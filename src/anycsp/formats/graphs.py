@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ConversionError
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 IntArray = npt.NDArray[np.int64]
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from anycsp.constraints.base import FAMILIES
-from anycsp.domains import Domain
 from anycsp.errors import AnyCSPError, ConversionError, ProblemError
-from anycsp.expressions import Operand, Variable, bounds, expression_of, tree_of
-from anycsp.formats.source import Source, shown
+from anycsp.formats.files import Source, shown
 from anycsp.memory import available_bytes
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.domains import Domain
+from anycsp.model.expressions import Operand, Variable, bounds, expression_of, tree_of
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 _TOP = ("format", "version", "name", "objective", "domains", "variables", "constraints")
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")

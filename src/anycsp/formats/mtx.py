@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from anycsp.errors import ConversionError
+from anycsp.formats.files import Source, shown
 from anycsp.formats.graphs import Graph, graph_of, maxcut
 from anycsp.formats.rudy import plain_number, vertex, weight
-from anycsp.formats.source import Source, shown
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 _BANNER = "%%MatrixMarket"
 

@@ -10,9 +10,9 @@ import re
 
 import numpy as np
 
+from anycsp.formats.files import Source, shown
 from anycsp.formats.graphs import Graph, graph_of, maxcut
-from anycsp.formats.source import Source, shown
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 def sniff(head: bytes) -> bool:

@@ -16,9 +16,9 @@ from anycsp.constraints.clause import ClauseBlock
 from anycsp.errors import ConversionError
 from anycsp.formats.answers import Values, read_literals
 from anycsp.formats.cnf import integers
-from anycsp.formats.source import Source, shown
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.formats.files import Source, shown
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 _HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)

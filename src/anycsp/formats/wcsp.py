@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import UnsupportedError
-from anycsp.expressions import Variable, distinct
 from anycsp.formats.costs import add_costs, add_graded
-from anycsp.formats.source import Source, shown
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.formats.files import Source, shown
+from anycsp.model.expressions import Variable, distinct
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 _Shared = tuple[int, npt.NDArray[np.int64], npt.NDArray[np.float64]]
 """Default cost, tuples and costs of a cost function that later ones refer to."""

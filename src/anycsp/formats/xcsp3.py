@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from anycsp.errors import AnyCSPError, FormatError, TooLargeError, UnsupportedError
 from anycsp.formats.answers import Values
-from anycsp.formats.source import Source, shown
+from anycsp.formats.files import Source, shown
 from anycsp.memory import BYTES_PER_VALUE, available_bytes
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 _ROOT = re.compile(rb"<instance[\s>]")
 

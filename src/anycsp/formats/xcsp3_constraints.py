@@ -15,7 +15,7 @@ from pycsp3.tools.utilities import ANY
 
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ProblemError, UnsupportedError
-from anycsp.expressions import (
+from anycsp.model.expressions import (
     CODE,
     Expression,
     Operand,
@@ -29,8 +29,8 @@ from anycsp.expressions import (
     operation,
     total,
 )
-from anycsp.posting import conjuncts
-from anycsp.problem import Problem
+from anycsp.model.lowering import conjuncts
+from anycsp.model.problem import Problem
 
 _ORDER = {
     TypeOrderedOperator.STRICTLY_INCREASING: "<",

@@ -24,7 +24,7 @@ from cpmpy.transformations.normalize import toplevel_list
 from cpmpy.transformations.safening import no_partial_functions, safen_objective
 
 import anycsp
-from anycsp.expressions import (
+from anycsp.model.expressions import (
     Expression,
     Operand,
     Variable,
@@ -36,9 +36,9 @@ from anycsp.expressions import (
     operation,
     total,
 )
-from anycsp.global_constraints import lexicographic
-from anycsp.posting import conjuncts
-from anycsp.problem import Problem
+from anycsp.model.globals import lexicographic
+from anycsp.model.lowering import conjuncts
+from anycsp.model.problem import Problem
 
 _COMPARE = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _FUNCTIONS = frozenset({"min", "max", "abs", "mul", "div", "mod", "pow", "element", "count", "among", "nvalue"})

@@ -8,8 +8,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 
 def coloring(graph: nx.Graph[Any], colors: int) -> Problem:

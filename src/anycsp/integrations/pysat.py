@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from anycsp.errors import ProblemError
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 
 def from_formula(formula: Any) -> Problem:

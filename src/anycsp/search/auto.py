@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from anycsp import native
 
 if TYPE_CHECKING:
-    from anycsp.models import Model
-    from anycsp.problem import Problem
+    from anycsp.model.problem import Problem
+    from anycsp.neural.models import Model
 
 
 def choose_search(problem: Problem, model: str | Model) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from anycsp.search.engine import Engine, Improvement
+from anycsp.engine import Engine, Improvement
 from anycsp.search.result import TracePoint
 
 SLICE_SECONDS = 0.05

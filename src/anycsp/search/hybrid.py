@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.engine import Improvement
 from anycsp.graph import ConstraintValueGraph
-from anycsp.search.engine import Improvement
+from anycsp.neural.engine import neural_engine
+from anycsp.neural.temperature import Temperature
 from anycsp.search.local import FOREVER, LocalSearch
-from anycsp.search.neural import neural_engine
 from anycsp.search.strategy import choose_strategy
-from anycsp.temperature import Temperature
 
 if TYPE_CHECKING:
-    from anycsp.models import Model
+    from anycsp.neural.models import Model
 
 LEAST_SHARE = 0.05
 """Of the time, what either side gets however little it finds."""

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from anycsp import native
 from anycsp.constraints.external import ExternalLabelling
+from anycsp.engine import Improvement
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
-from anycsp.search.engine import Improvement
 from anycsp.search.strategy import STRATEGIES, choose_strategy
 
 FOREVER = 1 << 62

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 from anycsp.search.driver import Callback, Progress
 from anycsp.search.result import Result, TracePoint, objective_of
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.problem import Problem, Value
-from anycsp.profile import Profile
+from anycsp.model.problem import Problem, Value
+from anycsp.neural.profile import Profile
 
 
 class TracePoint(NamedTuple):

@@ -14,9 +14,9 @@ from typing import Any
 from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.errors import AnyCSPError
-from anycsp.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
-from anycsp.policy import PolicyConfig
-from anycsp.temperature import Temperature, as_json, as_temperature
+from anycsp.neural.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
+from anycsp.neural.policy import PolicyConfig
+from anycsp.neural.temperature import Temperature, as_json, as_temperature
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from anycsp.graph import ConstraintValueGraph
-from anycsp.guidance import UNGUIDED, Guidance
-from anycsp.operations import ABSENT_LOGIT, TWIN, Operations
-from anycsp.policy import PolicyNetwork
+from anycsp.neural.guidance import UNGUIDED, Guidance
+from anycsp.neural.operations import ABSENT_LOGIT, TWIN, Operations
+from anycsp.neural.policy import PolicyNetwork
 from anycsp.training.rollout import Sampler
 from anycsp.training.walk import Batch, SearchState, Walk
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from anycsp.graph import ConstraintValueGraph
-from anycsp.operations import Choice
+from anycsp.neural.operations import Choice
 
 
 def choice_of_move(

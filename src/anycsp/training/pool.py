@@ -21,8 +21,8 @@ from torch import Tensor
 from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.graph import compile_graph
-from anycsp.problem import Problem
-from anycsp.sampling import initial_positions
+from anycsp.model.problem import Problem
+from anycsp.neural.sampling import initial_positions
 from anycsp.training.config import TrainingConfig
 from anycsp.training.walk import Batch, SearchState
 

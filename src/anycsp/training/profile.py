@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from anycsp import native
 from anycsp.graph import ConstraintValueGraph
-from anycsp.operations import Choice, Operations
-from anycsp.profile import PHASES, phase_table
+from anycsp.neural.operations import Choice, Operations
+from anycsp.neural.profile import PHASES, phase_table
 
 PARTS = ("draw and compile", "backward", "optimizer", "validation")
 """Timed by the trainer; what is left of "forward" beside its phases is "other"."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from anycsp.guidance import UNGUIDED, Guidance
-from anycsp.operations import TWIN, Operations
-from anycsp.policy import PolicyNetwork
+from anycsp.neural.guidance import UNGUIDED, Guidance
+from anycsp.neural.operations import TWIN, Operations
+from anycsp.neural.policy import PolicyNetwork
 from anycsp.training.local_moves import choice_of_move
 from anycsp.training.polish import Polish
 from anycsp.training.walk import Batch, SearchState, Walk

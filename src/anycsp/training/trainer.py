@@ -18,12 +18,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anycsp import operations
-from anycsp.models import Model, load_model, save_model
-from anycsp.operations import Operations
-from anycsp.policy import PolicyNetwork
-from anycsp.sampling import sample_local
-from anycsp.temperature import Temperature, as_range
+from anycsp.neural import operations
+from anycsp.neural.models import Model, load_model, save_model
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.sampling import sample_local
+from anycsp.neural.temperature import Temperature, as_range
 from anycsp.training import checkpoint
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.distill import lesson

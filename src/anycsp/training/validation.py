@@ -10,11 +10,11 @@ import torch
 
 from anycsp.distributions import Distribution
 from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.guidance import UNGUIDED, Guidance
-from anycsp.models import Model
-from anycsp.policy import PolicyNetwork
-from anycsp.search.neural import neural_engine
-from anycsp.temperature import Temperature
+from anycsp.neural.engine import neural_engine
+from anycsp.neural.guidance import UNGUIDED, Guidance
+from anycsp.neural.models import Model
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.temperature import Temperature
 from anycsp.training.polish import polisher
 
 VALIDATION_SEED = 20_230_101

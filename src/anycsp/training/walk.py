@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from anycsp.graph import ConstraintValueGraph
-from anycsp.guidance import UNGUIDED, Guidance, guided, updated
-from anycsp.operations import TWIN, Operations
+from anycsp.neural.guidance import UNGUIDED, Guidance, guided, updated
+from anycsp.neural.operations import TWIN, Operations
 
 
 @dataclass(frozen=True)

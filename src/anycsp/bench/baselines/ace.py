@@ -9,7 +9,7 @@ from pathlib import Path
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit
 from anycsp.bench.baselines.xcsp3 import run_xcsp3
 from anycsp.bench.structure import is_decision, is_tabular
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 class Ace(Baseline):

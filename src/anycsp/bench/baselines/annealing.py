@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import cut_graph
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 FIRST_SWEEPS = 500
 

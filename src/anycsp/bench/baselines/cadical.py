@@ -20,7 +20,7 @@ import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import IntArray, dimacs_clauses, formula, is_decision, is_tabular, tables
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 _PROGRAM = """
 import sys, time

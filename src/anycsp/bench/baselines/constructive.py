@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from anycsp.bench.baseline import BaselineResult, Point
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 def colored(problem: Problem, colors: int, color: Sequence[int], seconds: float, steps: int = 0) -> BaselineResult:

@@ -9,7 +9,7 @@ import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import coloring_graph, cut_graph, dimacs_clauses, formula, is_decision, is_tabular, tables
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 class CpSat(Baseline):

@@ -7,8 +7,8 @@ import time
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit
 from anycsp.bench.baselines.constructive import colored
 from anycsp.bench.structure import coloring_graph, is_decision
-from anycsp.coloring import dsatur
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
+from anycsp.presolve.greedy_coloring import dsatur
 
 
 class Dsatur(Baseline):

@@ -15,7 +15,7 @@ import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import coloring_graph, is_decision
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 FIRST_ITERATIONS = 200
 

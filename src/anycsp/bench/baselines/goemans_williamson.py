@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import Graph, cut_graph
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 TOLERANCE = 1e-5
 """A sweep that gains less than this part of the objective ends the relaxation."""

@@ -14,7 +14,7 @@ from anycsp.bench.baseline import Baseline, BaselineResult, Limit
 from anycsp.bench.baselines.constructive import colored
 from anycsp.bench.structure import coloring_graph, is_decision
 from anycsp.distributions.graphs import smallest_free
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 class GreedyColoring(Baseline):

@@ -8,7 +8,7 @@ import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import cut_graph
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 class GreedyCut(Baseline):

@@ -13,7 +13,7 @@ from anycsp import native
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import formula
 from anycsp.graph import compile_graph
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 class LocalEngine(Baseline):

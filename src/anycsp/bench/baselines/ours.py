@@ -14,9 +14,9 @@ from pathlib import Path
 from anycsp import native
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.errors import AnyCSPError
-from anycsp.models import load_model
-from anycsp.models.store import SHIPPED
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
+from anycsp.neural.models import load_model
+from anycsp.neural.models.store import SHIPPED
 from anycsp.search import solve
 
 
@@ -73,8 +73,8 @@ class Ours(Baseline):
         import torch
 
         from anycsp.graph import compile_graph
-        from anycsp.search.twin import TwinSearch
-        from anycsp.temperature import as_range
+        from anycsp.neural.engine_torch import TwinSearch
+        from anycsp.neural.temperature import as_range
 
         weights = self._weights()
         assert weights is not None, "only the network is drawn"

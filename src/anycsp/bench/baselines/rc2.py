@@ -9,7 +9,7 @@ import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import cut_graph, dimacs_clauses, formula
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 class Rc2(Baseline):

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import Graph, coloring_graph
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 HIDDEN, STEPS, DISCOUNT, BATCH, VERTICES, LEARNING_RATE = 64, 30, 0.95, 10, 100, 1e-3
 """Ours: small enough to train in minutes on a processor. The architecture and the loss are the published ones."""

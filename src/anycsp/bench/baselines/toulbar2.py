@@ -8,7 +8,7 @@ import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.structure import is_decision, is_tabular, tables
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 class Toulbar2(Baseline):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from anycsp.bench.baseline import BaselineResult, Limit, Point
 from anycsp.bench.structure import coloring_graph, tables
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 
 def to_xcsp3(problem: Problem) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from anycsp.bench.baseline import Limit
 from anycsp.bench.experiment import BudgetName, Experiment, Instance, every
 from anycsp.bench.experiments import coloring, gset, max_k_sat, rb50, satlib
-from anycsp.models import shipped_models
+from anycsp.neural.models import shipped_models
 
 PAPERS = ("rb", "coloring", "maxcut", "sat", "maxsat")
 """The models that the paper compares, in its order; the others that are shipped follow."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from anycsp.bench.baseline import Limit
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
-from anycsp.objective import Objective
-from anycsp.problem import Problem
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
 
 SIDE = 12
 FRAMES = 9

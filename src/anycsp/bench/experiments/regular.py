@@ -16,7 +16,7 @@ from anycsp.bench.baseline import Limit
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
 from anycsp.bench.experiments import gset
 from anycsp.distributions.maxcut import maxcut_problem
-from anycsp.problem import Problem
+from anycsp.model.problem import Problem
 
 FILES = ("G48", "G49", "G50")
 

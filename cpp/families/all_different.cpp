@@ -1,0 +1,119 @@
+// All-different: memory holds a histogram bin for every value a constraint's variables can take, then every
+// constraint's number of clashes (variables beyond the first on their value).
+//
+// A graded penalty of (C, X = v) is 1 iff another variable of C is on v, so that Σ over X of the gain is the number
+// of clashes removed; it changes only in the two bins a move touches.
+#include <algorithm>
+
+#include "local/family.h"
+
+namespace anycsp::local {
+namespace {
+
+class AllDifferent : public Family {
+  public:
+    AllDifferent(const Problem& problem, const anycsp::Family& arrays, bool graded) : Family(problem, arrays, graded) {
+        bin_edge_start_.assign(arrays.bin_counts.size() + 1, 0);
+        for (int32_t bin : arrays.edge_bin) ++bin_edge_start_[bin + 1];
+        for (size_t bin = 0; bin < arrays.bin_counts.size(); ++bin) bin_edge_start_[bin + 1] += bin_edge_start_[bin];
+        bin_edge_.resize(arrays.edge_bin.size());
+        std::vector<int64_t> next(bin_edge_start_.begin(), bin_edge_start_.end() - 1);
+        for (int32_t s = first_slot_; s < problem.scope_start[arrays.last_constraint]; ++s)
+            for (int32_t v = 0; v < problem.domain_size(problem.scope[s]); ++v)
+                bin_edge_[next[bin(s, v)]++] = {problem.scope[s], v, s};
+    }
+
+    size_t memory() const override { return arrays_.bin_counts.size() + constraints(); }
+
+    void place(const FamilyState& state) const override {
+        std::fill_n(state.memory, memory(), 0);
+        for (int32_t c = arrays_.first_constraint; c < arrays_.last_constraint; ++c)
+            for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s)
+                add(c, bin(s, state.positions[problem_.scope[s]]), state);
+    }
+
+    bool shift(Occurrence at, int32_t from, int32_t to, const FamilyState& state) const override {
+        const int64_t before = clashes(at.constraint, state);
+        remove(at.constraint, bin(at.slot, from), state);
+        add(at.constraint, bin(at.slot, to), state);
+        // With two clashes before and after, no single move of another variable repaired it nor does now.
+        return before < 2 || clashes(at.constraint, state) < 2;
+    }
+
+    bool satisfied(int32_t constraint, const FamilyState& state) const override {
+        return clashes(constraint, state) == 0;
+    }
+
+    void penalties(Occurrence at, const FamilyState& state, int32_t* out) const override {
+        int32_t x = problem_.scope[at.slot], own = bin(at.slot, state.positions[x]);
+        const bool rest_clashes = !graded_ && clashes_without(at.constraint, own, state) > 0;
+        for (int32_t v = 0; v < problem_.domain_size(x); ++v)
+            out[v] = rest_clashes || others_on(bin(at.slot, v), own, state);
+    }
+
+    int64_t difference(Occurrence at, int32_t from, int32_t to, const FamilyState& state) const override {
+        const int32_t own = bin(at.slot, from);
+        if (!graded_ && clashes_without(at.constraint, own, state) > 0) return 0;
+        return int64_t(others_on(bin(at.slot, to), own, state)) - int64_t(others_on(own, own, state));
+    }
+
+    void move(Occurrence at, int32_t from, int32_t to, Weight weight, const FamilyState& state) const override {
+        if (!graded_) return Family::move(at, from, to, weight, state);
+        const int32_t left = bin(at.slot, from), entered = bin(at.slot, to);
+        remove(at.constraint, left, state);
+        add(at.constraint, entered, state);
+        if (state.cost == nullptr || left == entered) return;
+        carry(at, left, state.memory[left], -1, weight, state);
+        carry(at, entered, state.memory[entered] - 1, 1, weight, state);
+    }
+
+  private:
+    struct Edge {
+        int32_t variable, position, slot;
+    };
+
+    // A bin went from `rest` to rest + 1 variables (change = 1), or back: the penalty of variables elsewhere changes
+    // when it stops being empty, that of its one occupant when it gets company.
+    void carry(Occurrence at, int32_t bin, int64_t rest, int32_t change, Weight weight, const FamilyState& state) const {
+        if (!arrays_.bin_counts[bin] || rest > 1) return;
+        for (int64_t i = bin_edge_start_[bin]; i < bin_edge_start_[bin + 1]; ++i) {
+            const Edge& edge = bin_edge_[i];
+            const bool occupant = state.positions[edge.variable] == edge.position;
+            if (edge.slot == at.slot || (rest == 1 && !occupant)) continue;
+            state.cost[problem_.value_start[edge.variable] + edge.position] += change * weight;
+            cached(edge.slot, state)[edge.position] += change;
+        }
+    }
+
+    int32_t constraints() const { return arrays_.last_constraint - arrays_.first_constraint; }
+    int32_t bin(int32_t slot, int32_t position) const {
+        return arrays_.edge_bin[problem_.edge_start[slot] - first_edge_ + position];
+    }
+    int64_t& clashes(int32_t constraint, const FamilyState& state) const {
+        return state.memory[arrays_.bin_counts.size() + row(constraint)];
+    }
+    void add(int32_t constraint, int32_t bin, const FamilyState& state) const {
+        if (arrays_.bin_counts[bin]) clashes(constraint, state) += state.memory[bin]++ > 0;
+    }
+    void remove(int32_t constraint, int32_t bin, const FamilyState& state) const {
+        if (arrays_.bin_counts[bin]) clashes(constraint, state) -= --state.memory[bin] > 0;
+    }
+    // Clashes among the other variables when the one on bin `own` is left out.
+    int64_t clashes_without(int32_t constraint, int32_t own, const FamilyState& state) const {
+        return clashes(constraint, state) - (state.memory[own] > 1);
+    }
+    bool others_on(int32_t bin, int32_t own, const FamilyState& state) const {
+        return state.memory[bin] - (bin == own && arrays_.bin_counts[bin]) > 0;
+    }
+
+    std::vector<int64_t> bin_edge_start_;
+    std::vector<Edge> bin_edge_;
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_all_different(const Problem& problem, const anycsp::Family& arrays, bool graded) {
+    return std::make_unique<AllDifferent>(problem, arrays, graded);
+}
+
+}  // namespace anycsp::local

@@ -1,0 +1,172 @@
+#include "local/model.h"
+
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+
+namespace anycsp::local {
+namespace {
+
+// Fill a Ragged in two passes: `visit(emit)` calls emit(row, item) for every item.
+template <class T, class Visit>
+Ragged<T> gather(int32_t rows, Visit visit) {
+    Ragged<T> result;
+    result.start.assign(rows + 1, 0);
+    visit([&](int32_t row, const T&) { ++result.start[row + 1]; });
+    for (int32_t row = 0; row < rows; ++row) result.start[row + 1] += result.start[row];
+    result.items.resize(result.start[rows]);
+    std::vector<int64_t> next(result.start.begin(), result.start.end() - 1);
+    visit([&](int32_t row, const T& item) { result.items[next[row]++] = item; });
+    return result;
+}
+
+void require_distinct_scopes(const Problem& p) {
+    std::vector<int32_t> seen(p.variables, -1);
+    for (int32_t c = 0; c < p.constraints; ++c)
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+            if (seen[p.scope[s]] == c) throw std::invalid_argument("local search: a scope repeats a variable");
+            seen[p.scope[s]] = c;
+        }
+}
+
+}  // namespace
+
+Model::Model(std::shared_ptr<const Problem> shared, const ExternalLabels& external, bool graded)
+    : problem(std::move(shared)) {
+    const Problem& p = *problem;
+    if (p.instances != 1) throw std::invalid_argument("local search takes one instance, not a batch");
+    require_distinct_scopes(p);
+    for (int32_t x = 0; x < p.variables; ++x) {
+        value_variable.insert(value_variable.end(), p.domain_size(x), x);
+        if (p.domain_size(x) > 1) movable.push_back(x);
+        only_clauses = only_clauses && p.domain_size(x) == 2;
+    }
+    for (const anycsp::Family& f : p.families) {
+        only_clauses = only_clauses && f.kind == Kind::clause;
+        std::unique_ptr<Family> family;
+        switch (f.kind) {
+            case Kind::clause:
+            case Kind::matching: break;
+            case Kind::dense: family = make_dense(p, f); break;
+            case Kind::tuples: family = make_tuples(p, f); break;
+            case Kind::sum:
+            case Kind::linear: family = make_linear(p, f, graded); break;
+            case Kind::all_different: family = make_all_different(p, f, graded); break;
+            case Kind::evaluated: family = make_evaluated(p, f, graded); break;
+            case Kind::external:
+                if (!external) throw std::invalid_argument("local search: no function for external constraints");
+                family = make_external(p, f, external);
+                break;
+        }
+        families.push_back(std::move(family));
+    }
+    index_clauses();
+    index_matchings();
+    index_tables();
+    index_others();
+    weigh();
+}
+
+void Model::index_clauses() {
+    const Problem& p = *problem;
+    forbidden_value.assign(p.slots(), -1);
+    for (const anycsp::Family& f : p.families) {
+        if (f.kind != Kind::clause) continue;
+        const int32_t first = p.scope_start[f.first_constraint];
+        for (size_t i = 0; i < f.forbidden.size(); ++i)
+            if (f.forbidden[i] >= 0) forbidden_value[first + i] = p.value_start[p.scope[first + i]] + f.forbidden[i];
+    }
+    clauses_at = gather<int32_t>(p.values(), [&](auto emit) {
+        for (int32_t s = 0; s < p.slots(); ++s)
+            if (forbidden_value[s] >= 0) emit(forbidden_value[s], p.slot_constraint[s]);
+    });
+}
+
+void Model::index_matchings() {
+    const Problem& p = *problem;
+    std::vector<int64_t> pool;  // [families]: where the family's conflict lists begin
+    for (const anycsp::Family& f : p.families) {
+        pool.push_back(conflict.size());
+        conflict.insert(conflict.end(), f.conflict.begin(), f.conflict.end());
+    }
+    matchings = gather<Partner>(p.variables, [&](auto emit) {
+        for (size_t i = 0; i < p.families.size(); ++i) {
+            const anycsp::Family& f = p.families[i];
+            if (f.kind != Kind::matching) continue;
+            for (int32_t c = f.first_constraint; c < f.last_constraint; ++c)
+                for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+                    const int32_t other = 2 * p.scope_start[c] + 1 - s, y = p.scope[other];
+                    const int64_t line = pool[i] + f.offset[other - p.scope_start[f.first_constraint]];
+                    emit(p.scope[s], Partner{c, y, p.value_start[y], p.domain_size(y), line});
+                }
+        }
+    });
+}
+
+void Model::index_tables() {
+    const Problem& p = *problem;
+    // Lines are laid out once for every relation and direction.
+    std::map<std::tuple<size_t, int64_t, int64_t, int64_t, int32_t, int32_t>, int64_t> known;
+    auto line_of = [&](size_t family, int64_t base, int64_t own, int64_t other, int32_t size, int32_t other_size) {
+        auto [entry, fresh] = known.try_emplace({family, base, own, other, size, other_size}, violation.size());
+        if (fresh)
+            for (int32_t u = 0; u < size; ++u)
+                for (int32_t v = 0; v < other_size; ++v)
+                    violation.push_back(!p.families[family].truth[base + own * u + other * v]);
+        return entry->second;
+    };
+    tables = gather<Partner>(p.variables, [&](auto emit) {
+        for (size_t i = 0; i < p.families.size(); ++i) {
+            const anycsp::Family& f = p.families[i];
+            if (f.kind != Kind::dense) continue;
+            const int32_t first = p.scope_start[f.first_constraint];
+            for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
+                if (arity(c) != 2) continue;
+                for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+                    const int32_t other = 2 * p.scope_start[c] + 1 - s, x = p.scope[s], y = p.scope[other];
+                    const int64_t line = line_of(i, f.base[c - f.first_constraint], f.stride[s - first],
+                                                 f.stride[other - first], p.domain_size(x), p.domain_size(y));
+                    emit(x, Partner{c, y, p.value_start[y], p.domain_size(y), line});
+                }
+            }
+        }
+    });
+}
+
+void Model::index_others() {
+    const Problem& p = *problem;
+    others = gather<Occurrence>(p.variables, [&](auto emit) {
+        for (size_t i = 0; i < p.families.size(); ++i) {
+            const anycsp::Family& f = p.families[i];
+            if (families[i] == nullptr) continue;
+            for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
+                if (f.kind == Kind::dense && arity(c) == 2) continue;
+                for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) emit(p.scope[s], Occurrence{c, s});
+            }
+        }
+    });
+    simple = others.empty();
+}
+
+void Model::weigh() {
+    const Problem& p = *problem;
+    double soft = 0.0, hard = 0.0;
+    bool integral = true;
+    for (int32_t c = 0; c < p.constraints; ++c) {
+        (p.hard[c] ? hard : soft) += p.weight[c];
+        integral = integral && p.weight[c] == std::floor(p.weight[c]);
+        score.uniform = score.uniform && !p.hard[c] && p.weight[c] == 1.0;
+    }
+    score.soft_total = soft;
+    // Fractions get 20 binary places, fewer (or whole multiples) where the total would not fit.
+    double scale = integral ? 1.0 : 0x1p20;
+    while (scale * (soft + hard * (scale * soft + 1.0)) > 0x1p60) scale *= 0.5;
+    score.unit = 1.0 / scale;
+    auto rounded = [&](int32_t c) { return std::max<Weight>(1, std::llround(p.weight[c] * scale)); };
+    for (int32_t c = 0; c < p.constraints; ++c)
+        if (!p.hard[c]) score.priority += rounded(c);
+    for (int32_t c = 0; c < p.constraints; ++c) score.of.push_back(rounded(c) * (p.hard[c] ? score.priority : 1));
+}
+
+}  // namespace anycsp::local

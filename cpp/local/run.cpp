@@ -1,0 +1,84 @@
+#include "local/run.h"
+
+#include <algorithm>
+
+namespace anycsp::local {
+
+bool costs_on_demand(const std::string& strategy) { return strategy == "annealing"; }
+
+std::unique_ptr<Strategy> make_strategy(const std::string& name, Run& run, Parameters& parameters) {
+    if (name == "annealing") return make_annealing(run, parameters);
+    if (name == "tabu") return make_tabu(run, parameters);
+    if (name == "walksat") return make_walksat(run, parameters);
+    if (name == "probsat") return make_probsat(run, parameters);
+    if (name == "ccls") return make_ccls(run, parameters);
+    if (name == "weighting") return make_weighting(run, parameters);
+    throw std::invalid_argument("unknown strategy " + name);
+}
+
+Run::Run(const Model& model, const std::string& strategy, Parameters parameters, uint64_t seed, int32_t number)
+    : state(model, costs_on_demand(strategy)), random(seed, number), model_(model), number_(number) {
+    strategy_ = make_strategy(strategy, *this, parameters);
+    parameters.require_all_used();
+    best_positions_.resize(model.problem->variables);
+    changed_.reserve(model.problem->variables);
+}
+
+Run::~Run() = default;
+
+void Run::start(const int32_t* positions, const Horizon& end) {
+    const Problem& problem = *model_.problem;
+    std::vector<int32_t> drawn;
+    if (positions == nullptr) {
+        for (int32_t x = 0; x < problem.variables; ++x) drawn.push_back(random.below(problem.domain_size(x)));
+        positions = drawn.data();
+    }
+    horizon = end;
+    began_ = Clock::now();
+    moves = 0;
+    improvements.clear();
+    state.place(positions, strategy_->weights());
+    overflowed_ = true;
+    keep_best();
+    if (!model_.movable.empty()) strategy_->begin();
+}
+
+void Run::advance(int64_t count) {
+    if (!finished()) strategy_->advance(count);
+}
+
+std::pair<double, double> Run::temperatures() const { return strategy_->temperatures(); }
+
+void Run::keep_best() {
+    const std::vector<int32_t>& now = state.positions();
+    if (overflowed_) best_positions_ = now;
+    else
+        for (int32_t x : changed_) best_positions_[x] = now[x];
+    changed_.clear();
+    overflowed_ = false;
+    best_score_ = state.score();
+    // One entry for a descent of many improvements: entries are at least as many moves apart as there are variables.
+    const bool renew = improvements.size() > 1 && moves - improvements[improvements.size() - 2].step <
+                                                      static_cast<int64_t>(model_.problem->variables);
+    if (renew) improvements.pop_back();
+    const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    improvements.push_back({moves, seconds, number_, state.violated_count(), state.hard_count(), best_score_});
+}
+
+void Run::verify() const {
+    State fresh(model_, false), kept(model_, false);
+    const Problem& problem = *model_.problem;
+    fresh.place(state.positions().data(), state.weights());
+    kept.place(best_positions_.data(), state.weights());
+    if (kept.score() != best_score_) throw std::logic_error("the best assignment has another score");
+    if (fresh.score() != state.score()) throw std::logic_error("score differs from a recount");
+    if (fresh.violated_count() != state.violated_count()) throw std::logic_error("count differs from a recount");
+    if (fresh.hard_count() != state.hard_count()) throw std::logic_error("hard count differs from a recount");
+    for (int32_t x = 0; x < problem.variables; ++x)
+        for (int32_t v = 0; v < problem.domain_size(x); ++v)
+            if (fresh.difference(x, v) != state.difference(x, v))
+                throw std::logic_error("cost of value " + std::to_string(v) + " of variable " + std::to_string(x) +
+                                       " differs from a recount");
+}
+
+}  // namespace anycsp::local

@@ -1,0 +1,68 @@
+// WalkSAT with SKC noise (Selman, Kautz and Cohen), and MaxWalkSAT where constraints have weights: in a random
+// violated constraint (a hard one while there is any), a move that breaks nothing if there is one; else with
+// probability `noise` any move, else the one that breaks the least weight.
+//
+// Made for clauses. In other families "breaks" counts the constraint itself while the move does not repair it.
+#include "local/strategies/focus.h"
+#include "local/run.h"
+
+namespace anycsp::local {
+namespace {
+
+constexpr unsigned kFeatures = kCounts | kViolated;
+
+class WalkSat : public Strategy {
+  public:
+    WalkSat(Run& run, Parameters& parameters) : Strategy(run), noise_(parameters.get("noise", 0.5, 0.0, 1.0)) {}
+
+    void begin() override {}
+
+    void advance(int64_t count) override {
+        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
+            ++run_.moves;
+            step();
+        }
+    }
+
+  private:
+    void step() {
+        const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
+        const int32_t constraint = violated[random_.below(violated.size())];
+        const Weight* cost = state_.cost().data();
+        Weight least = INT64_MAX;
+        int32_t variable = -1, position = 0, ties = 0, moves = 0;
+        each_repair(state_, constraint, [&](int32_t x, int32_t v, int32_t value) {
+            ++moves;
+            if (cost[value] > least) return;
+            if (cost[value] < least) {
+                least = cost[value];
+                ties = 0;
+            }
+            if (++ties == 1 || random_.below(ties) == 0) {
+                variable = x;
+                position = v;
+            }
+        });
+        if (variable < 0) return;
+        if (least > 0 && random_.uniform() < noise_) {
+            int32_t chosen = random_.below(moves);
+            each_repair(state_, constraint, [&](int32_t x, int32_t v, int32_t) {
+                if (chosen-- == 0) {
+                    variable = x;
+                    position = v;
+                }
+            });
+        }
+        run_.move<kFeatures>(variable, position);
+    }
+
+    const double noise_;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_walksat(Run& run, Parameters& parameters) {
+    return std::make_unique<WalkSat>(run, parameters);
+}
+
+}  // namespace anycsp::local

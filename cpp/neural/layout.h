@@ -1,0 +1,52 @@
+// How a problem is laid out for the policy step: which form each family takes, blocks, slots by variable.
+// The one place where the exact shortcuts of docs/speed.md are chosen.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "neural/kernels.h"
+#include "core/problem.h"
+
+namespace anycsp {
+
+// Constraints of one family and one instance, the unit of relabelling: its violations are summed in order,
+// so that totals do not depend on threads.
+struct Chunk {
+    int32_t family, first, last, instance;
+};
+
+struct Layout {
+    Form form = Form::direct;
+    std::vector<double> score;  // [constraints] what a violated one adds to the score
+    std::vector<float> constraint_edges, relative_weight, weight_features, degree;
+    std::vector<int64_t> label_start;
+    int64_t labels = 0;
+    std::vector<int32_t> exceptional_start, exceptional_constraint;  // starts: [tiles][variables + 1]
+    std::vector<int32_t> place;                                      // [slots] index among exceptional_constraint
+    std::vector<int32_t> labelled_start, labelled_constraint;
+    std::vector<int64_t> labelled_label;
+    std::vector<Block> variable_blocks, constraint_blocks;
+    std::vector<int32_t> group_block;  // [groups + 1] variable blocks that are updated together
+    bool own_rows = false;             // every exceptional slot has a row of its own (kernels.h, Topology)
+    std::vector<Tile> tiles;
+    std::vector<int32_t> tile_block;  // [tiles + 1] first constraint block of each tile
+    std::vector<Chunk> chunks;
+    int32_t largest_block = 0;  // rows of a block
+    int32_t largest_group = 0;  // values of a group
+    int32_t most_variables_in_block = 0, most_variables_in_group = 0;
+    int32_t largest_tile = 0;   // constraints
+    Topology topology;                              // views of the above and of the problem
+
+    // tile_bytes: messages kept at once; 0 for the default.
+    Layout(const Problem& problem, Aggregation aggregation, int32_t hidden, bool weighted, const char* form,
+           int64_t tile_bytes);
+    Layout(const Layout&) = delete;
+    Layout& operator=(const Layout&) = delete;
+
+private:
+    void cut_blocks(const Problem& problem, int32_t hidden, int64_t tile_bytes);
+    void sort_slots(const Problem& problem);
+};
+
+}  // namespace anycsp

@@ -1,0 +1,107 @@
+// The policy's search on one graph: R runs step in lockstep, the best assignment of each is kept.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/buffer.h"
+#include "neural/kernels.h"
+#include "neural/labels.h"
+#include "neural/layout.h"
+#include "neural/network.h"
+#include "core/problem.h"
+#include "core/threads.h"
+
+namespace anycsp {
+
+// Processor time of this thread where there is such a clock: on a busy machine, waiting is not part of a phase.
+double worked_seconds();
+
+// A run found an assignment of an instance better than all it had seen.
+struct Improvement {
+    int64_t step;
+    double seconds;  // since start
+    int32_t run, instance;
+    Violation violation;
+    std::string found_by;
+};
+
+struct SearchOptions {
+    int32_t first_run = 0, runs = 1, threads = 1;
+    uint64_t seed = 0;
+    float temperature = 1;  // of every run at first
+    std::vector<float> guidance;  // strength for each run; guidance.py
+    float memory = 1;             // of its trace
+    bool local = false;  // Appendix C: one variable of an instance moves in a step
+};
+
+class Search {
+public:
+    Search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout, std::shared_ptr<PackedNetwork> network,
+           std::vector<double> constant, SearchOptions options);
+
+    // Writes the labels of external families, for all runs, from `positions`.
+    using External = std::function<void(Search&)>;
+
+    void start(const int32_t* positions);  // [runs][variables], or null to draw them
+    // Steps until one of the limits, at least once; with one instance, until a run violates nothing. Steps done.
+    int64_t advance(int64_t max_steps, double seconds);
+    void restart(const std::vector<int32_t>& runs);  // from random assignments, with nothing remembered
+    // Continues from other assignments, recurrent states as they are.
+    void place(const int32_t* positions, const std::string& found_by);
+    void set_profile(bool on);
+    std::vector<float> temperature;  // [runs] of the softmax; may change between steps
+
+    std::shared_ptr<Problem> problem;
+    std::shared_ptr<Layout> layout;
+    std::shared_ptr<PackedNetwork> network;
+    SearchOptions options;
+    External external;
+    int64_t step = 0;
+
+    // run-major
+    Buffer<float> state, logits, trace;
+    Buffer<int32_t> positions, best_positions, rows, exceptions, critical;
+    Buffer<uint8_t> labels;
+    std::vector<Violation> current;  // [runs][instances]
+    std::vector<double> best_score;  // [runs][instances]
+    std::vector<Improvement> improvements;
+
+    std::vector<double> phase_seconds() const;  // [kPhases], summed over threads
+    size_t bytes() const;
+    double multiply_adds() const;  // of the matrix products of one step of all runs
+
+private:
+    struct Workspace {
+        Buffer<float> x, rows, messages, totals, constraints, own, whole, count;
+        Work view;
+    };
+
+    Run run_view(int32_t run, uint64_t key);
+    Labels labels_view(int32_t run);
+    template <class Each>
+    void step_run(int32_t run, Workspace& workspace, Each&& each);
+    template <class Each>
+    void relabel_run(int32_t run, Each&& each);
+    void relabel_all();
+    void begin(int32_t run);
+    void update_trace(int32_t run);
+    void sample_local(int32_t run);
+    void note_improvements(const std::string& found_by);
+    bool solved() const;
+
+    Team team_;
+    bool over_runs_;  // threads take whole runs, or blocks of one run after another
+    std::vector<Workspace> workspaces_;
+    Buffer<float> scratch_memory_;
+    std::vector<Scratch> scratch_;
+    std::vector<Violation> partial_;  // [runs][chunks]
+    std::vector<double> constant_;    // [instances][4] violated, weight, hard, score of constraints with empty scope
+    std::vector<int32_t> instance_start_;
+    double began_ = 0;
+};
+
+}  // namespace anycsp

@@ -1,0 +1,1 @@
+"""The independent recount: its own readers and evaluator, sharing nothing with the search that it checks."""

@@ -1,0 +1,1 @@
+"""What a user writes: variables, domains, expressions, constraints, an objective."""

@@ -1,0 +1,625 @@
+"""Expressions over variables: what `problem.add(x * y == z)` takes, and the program it is evaluated by.
+
+An expression is a tree of integer operations (0 and 1 are the truth values); the operators are those of XCSP3's
+functional form plus `element` and `distinct`. A `Program` is the same tree in postfix order with its variables
+replaced by numbered slots and its constants by parameters, so that equal rules over different variables share one
+program. It is evaluated on numpy arrays and torch tensors alike, by broadcasting; cpp/families/rule.cpp reads
+the same arrays.
+
+Where an operation is undefined (division by zero, a negative exponent, an index outside its list) the
+constraint it occurs in is violated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.errors import ProblemError
+
+OPERATIONS = (
+    "slot", "constant",
+    "neg", "abs", "add", "sub", "mul", "div", "mod", "floordiv", "floormod", "sqr", "pow", "min", "max", "dist",
+    "lt", "le", "ge", "gt", "eq", "ne", "in",
+    "not", "and", "or", "xor", "iff", "imp", "if",
+    "element", "distinct", "circuit",
+)  # fmt: skip
+"""Their order is the opcode of the arrays and of the C++ side; slot and constant are the leaves."""
+CODE = {name: code for code, name in enumerate(OPERATIONS)}
+ARITY = {
+    "neg": 1, "abs": 1, "sqr": 1, "not": 1, "sub": 2, "div": 2, "mod": 2, "floordiv": 2, "floormod": 2, "pow": 2,
+    "dist": 2, "lt": 2, "le": 2, "ge": 2, "gt": 2, "ne": 2, "imp": 2, "if": 3,
+}  # fmt: skip
+"""Operations of fixed arity; the others take one operand or more (`in`: an operand and a set of constants;
+`element`: an index and a list)."""
+BOOLEAN = frozenset(("lt", "le", "ge", "gt", "eq", "ne", "in", "not", "and", "or", "xor", "iff", "imp", "circuit"))
+COMPLEMENT = {"lt": "ge", "le": "gt", "ge": "lt", "gt": "le", "eq": "ne", "ne": "eq"}
+LIMIT = 2**62
+"""Every intermediate result stays below this, so that 64-bit arithmetic is exact."""
+
+_tracing = ContextVar("tracing", default=False)
+
+
+class Expression:
+    """An integer-valued expression; Python's operators build larger ones. Division and `%` round like Python's
+    (towards −∞); `div` and `mod` round towards zero, as XCSP3 and C do."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Operand) -> Operation:
+        return operation("add", self, other)
+
+    def __radd__(self, other: Operand) -> Operation:
+        return operation("add", other, self)
+
+    def __sub__(self, other: Operand) -> Operation:
+        return operation("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Operation:
+        return operation("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Operation:
+        return operation("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Operation:
+        return operation("mul", other, self)
+
+    def __floordiv__(self, other: Operand) -> Operation:
+        return operation("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Operation:
+        return operation("floordiv", other, self)
+
+    def __mod__(self, other: Operand) -> Operation:
+        return operation("floormod", self, other)
+
+    def __rmod__(self, other: Operand) -> Operation:
+        return operation("floormod", other, self)
+
+    def __pow__(self, other: Operand) -> Operation:
+        return operation("pow", self, other)
+
+    def __rpow__(self, other: Operand) -> Operation:
+        return operation("pow", other, self)
+
+    def __neg__(self) -> Operation:
+        return operation("neg", self)
+
+    def __pos__(self) -> Expression:
+        return self
+
+    def __abs__(self) -> Operation:
+        return operation("abs", self)
+
+    def __lt__(self, other: Operand) -> Operation:
+        return operation("lt", self, other)
+
+    def __le__(self, other: Operand) -> Operation:
+        return operation("le", self, other)
+
+    def __ge__(self, other: Operand) -> Operation:
+        return operation("ge", self, other)
+
+    def __gt__(self, other: Operand) -> Operation:
+        return operation("gt", self, other)
+
+    def __eq__(self, other: object) -> Operation:  # type: ignore[override]
+        return operation("eq", self, other)
+
+    def __ne__(self, other: object) -> Operation:  # type: ignore[override]
+        return operation("ne", self, other)
+
+    def __and__(self, other: Operand) -> Operation:
+        return operation("and", self, other)
+
+    def __rand__(self, other: Operand) -> Operation:
+        return operation("and", other, self)
+
+    def __or__(self, other: Operand) -> Operation:
+        return operation("or", self, other)
+
+    def __ror__(self, other: Operand) -> Operation:
+        return operation("or", other, self)
+
+    def __xor__(self, other: Operand) -> Operation:
+        return operation("xor", self, other)
+
+    def __rxor__(self, other: Operand) -> Operation:
+        return operation("xor", other, self)
+
+    def __invert__(self) -> Operation:
+        return operation("not", self)
+
+    def implies(self, other: Operand) -> Operation:
+        return operation("imp", self, other)
+
+    def is_in(self, values: Iterable[int]) -> Operation:
+        """The value is one of these constants."""
+        return operation("in", self, *values)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression has no truth value before it is solved: use & | ~ instead of and, or, not")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("an expression is not a sequence")
+
+
+Operand = Expression | int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Variable(Expression):
+    """A handle on one variable of a problem: what `add_*` methods take in their scopes, and an expression."""
+
+    index: int
+    name: str
+
+    def __hash__(self) -> int:
+        return hash((self.index, self.name))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Operation(Expression):
+    """One of OPERATIONS over its operands."""
+
+    operator: str
+    operands: tuple[Operand, ...]
+
+    def __bool__(self) -> bool:
+        # Containers compare their elements by ==: two handles are the same element when they name one variable.
+        # While a function is traced, a branch on a comparison must fail instead.
+        if self.operator in ("eq", "ne") and len(self.operands) == 2 and not _tracing.get():
+            return same(*self.operands) == (self.operator == "eq")
+        return Expression.__bool__(self)
+
+    def __hash__(self) -> int:
+        return hash((self.operator, self.operands))
+
+    def __repr__(self) -> str:
+        shown = (o.name if isinstance(o, Variable) else repr(o) for o in self.operands)
+        return f"{self.operator}({', '.join(shown)})"
+
+
+def same(a: Operand, b: Operand) -> bool:
+    """Whether two expressions are written alike."""
+    if isinstance(a, Variable) and isinstance(b, Variable):
+        return (a.index, a.name) == (b.index, b.name)
+    if isinstance(a, Operation) and isinstance(b, Operation):
+        return (
+            a.operator == b.operator
+            and len(a.operands) == len(b.operands)
+            and all(same(p, q) for p, q in zip(a.operands, b.operands, strict=True))
+        )
+    return not isinstance(a, Expression) and not isinstance(b, Expression) and a == b
+
+
+def operation(operator: str, *operands: Any) -> Operation:
+    """An operation on expressions and integers, its arity checked."""
+    if operator not in CODE or CODE[operator] < 2:
+        raise ProblemError(f"unknown operation {operator!r}")
+    if len(operands) != ARITY.get(operator, len(operands)) or not operands:
+        raise ProblemError(f"operation {operator!r} on {len(operands)} operands")
+    return Operation(operator, tuple(_operand(o) for o in operands))
+
+
+def _operand(value: Any) -> Operand:
+    if isinstance(value, Expression):
+        return value
+    if isinstance(value, (bool, int, np.integer, np.bool_)):
+        return int(value)
+    raise ProblemError(f"an expression holds variables and integers, not {value!r}")
+
+
+def _items(values: tuple[Any, ...]) -> Iterable[Any]:
+    return values[0] if len(values) == 1 and not isinstance(values[0], (Expression, int)) else values
+
+
+def minimum(*operands: Any) -> Operation:
+    return operation("min", *_items(operands))
+
+
+def maximum(*operands: Any) -> Operation:
+    return operation("max", *_items(operands))
+
+
+def total(*operands: Any) -> Operation:
+    """The sum of its operands, as one flat operation."""
+    return operation("add", *(list(_items(operands)) or [0]))
+
+
+def any_of(*operands: Any) -> Operation:
+    return operation("or", *_items(operands))
+
+
+def all_of(*operands: Any) -> Operation:
+    return operation("and", *_items(operands))
+
+
+def distinct(*operands: Any) -> Operation:
+    """How many different values the operands take."""
+    return operation("distinct", *_items(operands))
+
+
+def circuit(successors: Sequence[Operand]) -> Operation:
+    """Following `i → successors[i]` is one circuit of two or more nodes; nodes outside it point to themselves."""
+    return operation("circuit", *successors)
+
+
+def if_else(condition: Operand, then: Operand, otherwise: Operand) -> Operation:
+    return operation("if", condition, then, otherwise)
+
+
+def element(items: Sequence[Operand], index: Operand) -> Operation:
+    """`items[index]`, the index counted from 0."""
+    return operation("element", index, *items)
+
+
+def div(a: Operand, b: Operand) -> Operation:
+    """Integer division rounding towards zero."""
+    return operation("div", a, b)
+
+
+def mod(a: Operand, b: Operand) -> Operation:
+    """The remainder of `div`: it has the sign of `a`."""
+    return operation("mod", a, b)
+
+
+def trace(function: Callable[..., Any], variables: Sequence[Variable]) -> Expression | None:
+    """The expression a function computes, found by calling it on symbols; None where it needs real values."""
+    token = _tracing.set(True)
+    try:
+        result = function(*variables)
+    except Exception:  # whatever the user's code raises when given symbols: it is then called on values
+        return None
+    finally:
+        _tracing.reset(token)
+    return result if isinstance(result, Expression) else None
+
+
+# ── walking ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def postorder(expression: Operand) -> Iterator[Operand]:
+    """Every node after its operands; iterative, since parsed expressions can be deep."""
+    stack: list[tuple[Operand, bool]] = [(expression, False)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded or not isinstance(node, Operation):
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((operand, False) for operand in reversed(node.operands))
+
+
+def scope_of(expression: Operand) -> list[int]:
+    """The indices of the variables that occur, in the order they first do."""
+    return list(dict.fromkeys(node.index for node in postorder(expression) if isinstance(node, Variable)))
+
+
+# ── programs ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Program:
+    """Nodes in postfix order: node i has opcode `code[i]` and the operands
+    `operands[operand_start[i]:operand_start[i+1]]`, earlier nodes; a leaf has there its slot or parameter number."""
+
+    code: tuple[int, ...]
+    operand_start: tuple[int, ...]
+    operands: tuple[int, ...]
+    slots: int
+    parameters: int
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    @cached_property
+    def key(self) -> int:
+        return hash((self.code, self.operand_start, self.operands))
+
+    def __hash__(self) -> int:
+        return self.key
+
+    def evaluate(self, slots: Sequence[Any], parameters: Sequence[Any]) -> tuple[Any, Any]:
+        """The value and where it is undefined (False where nowhere), broadcasting over arrays or tensors."""
+        values: list[Any] = []
+        undefined: Any = False
+        for node, code in enumerate(self.code):
+            at = self.operands[self.operand_start[node] : self.operand_start[node + 1]]
+            if code == 0:
+                values.append(slots[at[0]])
+            elif code == 1:
+                values.append(parameters[at[0]])
+            else:
+                result, bad = _EVALUATE[code]([values[i] for i in at])
+                undefined = bad if undefined is False else undefined if bad is False else undefined | bad
+                values.append(result)
+        return values[-1], undefined
+
+    def holds(self, slots: Sequence[Any], parameters: Sequence[Any]) -> Any:
+        """Where the expression is defined and not zero."""
+        value, undefined = self.evaluate(slots, parameters)
+        true = value != 0
+        return true if undefined is False else true & (undefined == 0)
+
+
+def compile_expression(expression: Operand) -> tuple[list[int], Program, list[int]]:
+    """The scope, the program over it, and the program's parameters."""
+    code: list[int] = []
+    start, operands = [0], list[int]()
+    slot: dict[int, int] = {}
+    parameters: list[int] = []
+    ready: list[int] = []  # node numbers waiting for their parent
+    for node in postorder(expression):
+        if isinstance(node, Operation):
+            count = len(node.operands)
+            code.append(CODE[node.operator])
+            operands += ready[len(ready) - count :]
+            del ready[len(ready) - count :]
+        elif isinstance(node, Variable):
+            code.append(0)
+            operands.append(slot.setdefault(node.index, len(slot)))
+        else:
+            code.append(1)
+            operands.append(len(parameters))
+            parameters.append(int(node))  # type: ignore[arg-type]
+        ready.append(len(code) - 1)
+        start.append(len(operands))
+    return list(slot), Program(tuple(code), tuple(start), tuple(operands), len(slot), len(parameters)), parameters
+
+
+def tree_of(expression: Operand) -> tuple[list[int], Any]:
+    """The scope, and the expression over its slots as plain data: an integer, {"slot": i}, or [operation, …]."""
+    scope = scope_of(expression)
+    slot = {x: i for i, x in enumerate(scope)}
+    ready: list[Any] = []
+    for node in postorder(expression):
+        if isinstance(node, Operation):
+            first = len(ready) - len(node.operands)
+            ready[first:] = [[node.operator, *ready[first:]]]
+        else:
+            ready.append({"slot": slot[node.index]} if isinstance(node, Variable) else node)
+    return scope, ready[0]
+
+
+def expression_of(tree: Any, scope: Sequence[Variable]) -> Operand:
+    """The inverse of `tree_of`, for variables in the order of the scope."""
+    if isinstance(tree, Mapping) and isinstance(tree.get("slot"), int) and 0 <= tree["slot"] < len(scope):
+        return scope[tree["slot"]]
+    if isinstance(tree, list) and tree and isinstance(tree[0], str):
+        return operation(tree[0], *(expression_of(operand, scope) for operand in tree[1:]))
+    if type(tree) is int:
+        return tree
+    raise ProblemError("an expression is an integer, a slot of the scope, or an operation on expressions")
+
+
+def evaluate(expression: Operand, values: Mapping[int, Any] | Sequence[Any] | npt.NDArray[Any]) -> tuple[Any, Any]:
+    """The value, and where it is undefined, for the values of variables by index: numbers, arrays or tensors."""
+    scope, program, parameters = compile_expression(expression)
+    return program.evaluate([values[x] for x in scope], parameters)
+
+
+# Arithmetic below uses operators only, so that it serves integers, numpy arrays and torch tensors alike;
+# multiplying a truth value by 1 makes it an integer in all three.
+
+Result = tuple[Any, Any]
+
+
+def _true(a: Any) -> Any:
+    return (a != 0) * 1
+
+
+def _smaller(a: Any, b: Any) -> Any:
+    return b + (a - b) * ((a < b) * 1)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    return b + (a - b) * ((a > b) * 1)
+
+
+def _div(a: Any, b: Any) -> Result:
+    safe = b + (b == 0) * 1
+    quotient = abs(a) // abs(safe)
+    return quotient * (1 - 2 * (((a < 0) * 1) ^ ((safe < 0) * 1))), b == 0
+
+
+def _mod(a: Any, b: Any) -> Result:
+    quotient, bad = _div(a, b)
+    return a - b * quotient, bad
+
+
+def _floordiv(a: Any, b: Any) -> Result:
+    return a // (b + (b == 0) * 1), b == 0
+
+
+def _floormod(a: Any, b: Any) -> Result:
+    quotient, bad = _floordiv(a, b)
+    return a - b * quotient, bad
+
+
+def _pow(a: Any, b: Any) -> Result:
+    return a ** (b * ((b >= 0) * 1)), b < 0
+
+
+def _element(values: list[Any]) -> Result:
+    index, items = values[0], values[1:]
+    result: Any = 0
+    for k, item in enumerate(items):
+        result = result + item * ((index == k) * 1)
+    return result, (index < 0) | (index >= len(items))
+
+
+def _distinct(values: list[Any]) -> Any:
+    count: Any = 1
+    for k in range(1, len(values)):
+        count = count + reduce(lambda new, other: new * ((values[k] != other) * 1), values[:k], 1)
+    return count
+
+
+def _circuit(values: list[Any]) -> Any:
+    """Walk from the first node that does not point to itself: it must come back after visiting all such nodes."""
+    device = next((v.device for v in values if hasattr(v, "device") and hasattr(v, "cpu")), None)
+    arrays = [np.asarray(v.cpu() if hasattr(v, "cpu") else v) for v in values]
+    successor = np.stack(np.broadcast_arrays(*arrays), axis=-1)
+    nodes = np.arange(len(values))
+    inside = ((successor >= 0) & (successor < len(values))).all(axis=-1)
+    successor = np.clip(successor, 0, len(values) - 1)
+    active = successor != nodes
+    size = active.sum(axis=-1)
+    start = active.argmax(axis=-1)[..., None]
+    at, returned = start, np.zeros_like(size)
+    for step in range(1, len(values) + 1):
+        at = np.take_along_axis(successor, at, axis=-1)
+        returned = np.where((returned == 0) & (at == start)[..., 0], step, returned)
+    # Coming back in exactly `size` steps visits that many active nodes: a node pointing to itself holds the walk.
+    truth = (inside & (size >= 2) & (returned == size)) * 1
+    if device is None:
+        return truth
+    import torch
+
+    return torch.from_numpy(np.asarray(truth)).to(device)
+
+
+def _all_equal(values: list[Any]) -> Any:
+    return reduce(lambda so_far, v: so_far * ((v == values[0]) * 1), values[1:], 1)
+
+
+_TOTAL: dict[str, Callable[[list[Any]], Any]] = {
+    "neg": lambda a: -a[0],
+    "abs": lambda a: abs(a[0]),
+    "add": lambda a: reduce(lambda p, q: p + q, a),
+    "sub": lambda a: a[0] - a[1],
+    "mul": lambda a: reduce(lambda p, q: p * q, a),
+    "sqr": lambda a: a[0] * a[0],
+    "min": lambda a: reduce(_smaller, a),
+    "max": lambda a: reduce(_larger, a),
+    "dist": lambda a: abs(a[0] - a[1]),
+    "lt": lambda a: (a[0] < a[1]) * 1,
+    "le": lambda a: (a[0] <= a[1]) * 1,
+    "ge": lambda a: (a[0] >= a[1]) * 1,
+    "gt": lambda a: (a[0] > a[1]) * 1,
+    "eq": _all_equal,
+    "ne": lambda a: (a[0] != a[1]) * 1,
+    "in": lambda a: reduce(lambda found, v: found | ((a[0] == v) * 1), a[1:], a[0] * 0),
+    "not": lambda a: (a[0] == 0) * 1,
+    "and": lambda a: reduce(lambda p, q: p * _true(q), a[1:], _true(a[0])),
+    "or": lambda a: reduce(lambda p, q: p | _true(q), a[1:], _true(a[0])),
+    "xor": lambda a: reduce(lambda p, q: p ^ _true(q), a[1:], _true(a[0])),
+    "iff": lambda a: _all_equal([_true(v) for v in a]),
+    "imp": lambda a: ((a[0] == 0) * 1) | _true(a[1]),
+    "if": lambda a: a[1] * _true(a[0]) + a[2] * ((a[0] == 0) * 1),
+    "distinct": _distinct,
+    "circuit": _circuit,
+}
+_PARTIAL: dict[str, Callable[[list[Any]], Result]] = {
+    "div": lambda a: _div(a[0], a[1]),
+    "mod": lambda a: _mod(a[0], a[1]),
+    "floordiv": lambda a: _floordiv(a[0], a[1]),
+    "floormod": lambda a: _floormod(a[0], a[1]),
+    "pow": lambda a: _pow(a[0], a[1]),
+    "element": _element,
+}
+
+
+def _defined(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Result]:
+    return lambda a: (function(a), False)
+
+
+_EVALUATE: list[Callable[[list[Any]], Result]] = [
+    _PARTIAL[name] if name in _PARTIAL else _defined(_TOTAL[name]) if name in _TOTAL else _defined(lambda a: a[0])
+    for name in OPERATIONS
+]
+
+
+# ── bounds ───────────────────────────────────────────────────────────────────────────────────────────
+
+Bounds = tuple[int, int]
+
+
+def bounds(expression: Operand, domain: Callable[[int], Bounds]) -> Bounds:
+    """An interval that holds every value of the expression; refuses what could leave 64-bit arithmetic."""
+    known: list[Bounds] = []
+    for node in postorder(expression):
+        if isinstance(node, Operation):
+            count = len(node.operands)
+            interval = _BOUNDS.get(node.operator, _truth)(known[len(known) - count :])
+            del known[len(known) - count :]
+            if max(-interval[0], interval[1]) >= LIMIT:
+                raise ProblemError(f"{node.operator}: a result beyond 64-bit integers")
+            known.append(interval)
+        else:
+            known.append(domain(node.index) if isinstance(node, Variable) else (int(node), int(node)))  # type: ignore[arg-type]
+    return known[-1]
+
+
+def _truth(_: list[Bounds]) -> Bounds:
+    return 0, 1
+
+
+def _product(a: Bounds, b: Bounds) -> Bounds:
+    corners = [p * q for p in a for q in b]
+    if max(abs(corner) for corner in corners) >= LIMIT:
+        raise ProblemError("mul: a result beyond 64-bit integers")
+    return min(corners), max(corners)
+
+
+def _abs_bounds(a: Bounds) -> Bounds:
+    return (0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))), max(abs(a[0]), abs(a[1]))
+
+
+def _pow_bounds(a: Bounds, b: Bounds) -> Bounds:
+    base, exponent = max(abs(a[0]), abs(a[1]), 1), max(b[1], 0)
+    if base > 1 and exponent * base.bit_length() > 128:
+        raise ProblemError("pow: a result beyond 64-bit integers")
+    high = int(base**exponent)
+    return (-high if a[0] < 0 else 0), high
+
+
+def _difference(a: Bounds, b: Bounds) -> Bounds:
+    return a[0] - b[1], a[1] - b[0]
+
+
+def _quotient(a: list[Bounds]) -> Bounds:
+    reach = max(abs(a[0][0]), abs(a[0][1])) + 1
+    return (-reach if a[0][0] < 0 or a[1][0] < 0 else 0), (reach - 1 if a[0][1] > 0 or a[1][0] < 0 else 0)
+
+
+def _remainder(a: list[Bounds]) -> Bounds:
+    reach = max(abs(a[1][0]), abs(a[1][1]), 1)
+    return (-reach if a[0][0] < 0 or a[1][0] < 0 else 0), reach
+
+
+def _hull(parts: Iterable[Bounds]) -> Bounds:
+    ends = list(chain.from_iterable(parts))
+    return min(ends), max(ends)
+
+
+_BOUNDS: dict[str, Callable[[list[Bounds]], Bounds]] = {
+    "neg": lambda a: (-a[0][1], -a[0][0]),
+    "abs": lambda a: _abs_bounds(a[0]),
+    "add": lambda a: (sum(p[0] for p in a), sum(p[1] for p in a)),
+    "sub": lambda a: _difference(a[0], a[1]),
+    "mul": lambda a: reduce(_product, a),
+    "div": _quotient,
+    "mod": _remainder,
+    "floordiv": _quotient,
+    "floormod": _remainder,
+    "sqr": lambda a: (_abs_bounds(a[0])[0] ** 2, _abs_bounds(a[0])[1] ** 2),
+    "pow": lambda a: _pow_bounds(a[0], a[1]),
+    "min": lambda a: (min(p[0] for p in a), min(p[1] for p in a)),
+    "max": lambda a: (max(p[0] for p in a), max(p[1] for p in a)),
+    "dist": lambda a: _abs_bounds(_difference(a[0], a[1])),
+    "if": lambda a: _hull(a[1:]),
+    "element": lambda a: _hull(a[1:]) if len(a) > 1 else (0, 0),
+    "distinct": lambda a: (1, len(a)),
+}

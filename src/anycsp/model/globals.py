@@ -1,0 +1,365 @@
+"""Global constraints: the add_* methods of a problem that are written in terms of others.
+
+Some become one constraint of a family with its own labels (counts, numbers of distinct values, extrema,
+elements); the others are decomposed, and then `weight` and `hard` hold for every part. docs/constraints.md lists
+which is which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anycsp.constraints.base import Terms
+from anycsp.constraints.distinct import DistinctBlock
+from anycsp.errors import ProblemError
+from anycsp.model.automata import Layer, layers_of
+from anycsp.model.expressions import (
+    Expression,
+    Operand,
+    Variable,
+    all_of,
+    any_of,
+    circuit,
+    distinct,
+    element,
+    if_else,
+    maximum,
+    minimum,
+    operation,
+    total,
+)
+
+if TYPE_CHECKING:
+    from anycsp.model.domains import Domain
+
+COMPARISON = {"<=": "le", ">=": "ge", "==": "eq", "!=": "ne", "<": "lt", ">": "gt"}
+TIMETABLE_LIMIT = 2_000_000
+"""Edges a cumulative constraint may take as one sum for every start time; beyond, one rule a task."""
+
+
+def comparison(left: Operand, operator: str, right: Operand) -> Expression:
+    """`left operator right` for an operator given as text."""
+    if operator not in COMPARISON:
+        raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(COMPARISON)}")
+    return operation(COMPARISON[operator], left, right)
+
+
+def lexicographic(first: Sequence[Operand], second: Sequence[Operand], strict: bool) -> Operand:
+    """first ≤ second (or <) in lexicographic order, as nested choices."""
+    result: Operand = int(not strict)
+    for k in reversed(range(len(first))):
+        a, b = first[k], second[k]
+        at_end = isinstance(result, int)
+        result = (
+            operation("le" if result else "lt", a, b)
+            if at_end
+            else if_else(operation("eq", a, b), result, operation("lt", a, b))
+        )
+    return result
+
+
+class GlobalConstraints:
+    """Mixed into Problem, which gives `add`, `add_table`, `add_linear`, `add_block` and the variables."""
+
+    if TYPE_CHECKING:
+
+        def add(self, expression: Operand, *, weight: float = 1.0, hard: bool = False) -> None: ...
+        def add_table(
+            self, scope: Any, tuples: Any, *, allowed: bool = True, weight: float = 1.0, hard: bool = False
+        ) -> None: ...
+        def add_all_different(
+            self, scope: Any, *, except_values: Sequence[int] = (), weight: float = 1.0, hard: bool = False
+        ) -> None: ...
+        def add_block(self, block: Any) -> None: ...
+        def add_auxiliary(self, domain: Iterable[int], definition: Operand, name: str | None = None) -> Variable: ...
+        def new_terms(self, weight: Any = 1.0, hard: Any = False, count: int = 1) -> Terms: ...
+        def domain(self, variable: Any) -> Domain: ...
+
+    # ── counting ─────────────────────────────────────────────────────────────────────────────────────
+
+    def add_count(
+        self, scope: Sequence[Operand], values: Iterable[Operand], operator: str, bound: Operand, **terms: Any
+    ) -> None:
+        """How many of the scope take one of the values, compared with a constant or variable: among with several
+        values, atLeast, atMost and exactly with >=, <= and ==."""
+        wanted = list(values)
+        if all(isinstance(v, int) for v in wanted):
+            hits = [operation("eq", x, wanted[0]) if len(wanted) == 1 else operation("in", x, *wanted) for x in scope]
+        else:
+            hits = [any_of(*(operation("eq", x, v) for v in wanted)) for x in scope]
+        self.add(comparison(total(hits), operator, bound), **terms)
+
+    def add_cardinality(
+        self, scope: Sequence[Operand], values: Sequence[int], occurs: Sequence[Any], closed: bool = False, **terms: Any
+    ) -> None:
+        """Each value occurs as often as `occurs` says: a constant, a variable or a range. With `closed` no other
+        value occurs. One count for every value."""
+        for value, occurrences in zip(values, occurs, strict=True):
+            count = total([operation("eq", x, value) for x in scope])
+            if isinstance(occurrences, range):
+                if occurrences.start > 0:
+                    self.add(count >= occurrences.start, **terms)
+                if occurrences.stop - 1 < len(scope):
+                    self.add(count <= occurrences.stop - 1, **terms)
+            else:
+                self.add(operation("eq", count, occurrences), **terms)
+        if closed:
+            for x in scope:
+                self.add(operation("in", x, *values), **terms)
+
+    def add_distinct(
+        self,
+        scope: Sequence[Operand],
+        operator: str,
+        bound: Operand,
+        *,
+        except_values: Sequence[int] = (),
+        weight: float = 1.0,
+        hard: bool = False,
+    ) -> None:
+        """The number of distinct values taken (nValues), compared with a constant or variable."""
+        if not except_values:
+            self.add(comparison(distinct(scope), operator, bound), weight=weight, hard=hard)
+            return
+        indices = list(dict.fromkeys(x.index for x in scope if isinstance(x, Variable)))
+        result = bound.index if isinstance(bound, Variable) else None
+        if not all(isinstance(x, Variable) for x in scope) or (isinstance(bound, Expression) and result is None):
+            raise ProblemError("distinct values with excepted ones: over variables only")
+        self.add_block(
+            DistinctBlock.one(
+                np.array(indices, dtype=np.int64),
+                except_values,
+                operator,
+                bound if isinstance(bound, int) else 0,
+                result,
+                self.new_terms(weight, hard),
+            )
+        )
+
+    def add_all_equal(self, scope: Sequence[Operand], *, except_values: Sequence[int] = (), **terms: Any) -> None:
+        """All variables of the scope (but for those at excepted values) take one value."""
+        self.add_distinct(scope, "<=", 1, except_values=except_values, **terms)
+
+    def add_not_all_equal(self, scope: Sequence[Operand], **terms: Any) -> None:
+        self.add_distinct(scope, ">=", 2, **terms)
+
+    def add_knapsack(
+        self,
+        scope: Sequence[Operand],
+        weights: Sequence[int],
+        weight_condition: tuple[str, Operand],
+        profits: Sequence[int],
+        profit_condition: tuple[str, Operand],
+        **terms: Any,
+    ) -> None:
+        """Two weighted sums over the same variables: e.g. weights ("<=", capacity), profits (">=", target)."""
+        for coefficients, (operator, bound) in ((weights, weight_condition), (profits, profit_condition)):
+            products = [operation("mul", x, c) for x, c in zip(scope, coefficients, strict=True)]
+            self.add(comparison(total(products), operator, bound), **terms)
+
+    def add_bin_packing(
+        self, scope: Sequence[Operand], sizes: Sequence[int], bins: Iterable[tuple[int, str, Operand]], **terms: Any
+    ) -> None:
+        """Item i of size sizes[i] goes into bin scope[i]; the load of every (bin, operator, bound) is as said."""
+        for number, operator, bound in bins:
+            load = total([operation("mul", operation("eq", x, number), s) for x, s in zip(scope, sizes, strict=True)])
+            self.add(comparison(load, operator, bound), **terms)
+
+    # ── extrema, elements, orders ────────────────────────────────────────────────────────────────────
+
+    def add_maximum(self, scope: Sequence[Operand], operator: str, bound: Operand, **terms: Any) -> None:
+        """The largest of the scope, compared with a constant or variable."""
+        self.add(comparison(maximum(scope), operator, bound), **terms)
+
+    def add_minimum(self, scope: Sequence[Operand], operator: str, bound: Operand, **terms: Any) -> None:
+        """The smallest of the scope, compared with a constant or variable."""
+        self.add(comparison(minimum(scope), operator, bound), **terms)
+
+    def add_element(
+        self, items: Sequence[Operand], index: Operand, operator: str, value: Operand, **terms: Any
+    ) -> None:
+        """`items[index] operator value`; items, index (from 0) and value may be variables."""
+        self.add(comparison(element(items, index), operator, value), **terms)
+
+    def add_ordered(
+        self, scope: Sequence[Operand], operator: str = "<=", lengths: Sequence[Operand] | None = None, **terms: Any
+    ) -> None:
+        """Each variable (plus its length) compared with the next."""
+        for k in range(len(scope) - 1):
+            left = scope[k] if lengths is None else operation("add", scope[k], lengths[k])
+            self.add(comparison(left, operator, scope[k + 1]), **terms)
+
+    def add_lexicographic(self, lists: Sequence[Sequence[Operand]], operator: str = "<=", **terms: Any) -> None:
+        """Each list compared with the next, lexicographically."""
+        for first, second in pairwise(lists):
+            a, b = (first, second) if operator in ("<=", "<") else (second, first)
+            if operator not in ("<=", "<", ">=", ">") or len(a) != len(b):
+                raise ProblemError("a lexicographic order is <=, <, >= or > on lists of one length")
+            self.add(lexicographic(a, b, strict=operator in ("<", ">")), **terms)
+
+    def add_all_different_lists(
+        self, lists: Sequence[Sequence[Operand]], *, except_lists: Sequence[Sequence[int]] = (), **terms: Any
+    ) -> None:
+        """No two lists are the same (excepted ones may be): one rule for every pair."""
+        for first, second in combinations(lists, 2):
+            differs = [operation("ne", a, b) for a, b in zip(first, second, strict=True)]
+            excepted = [all_of([operation("eq", a, v) for a, v in zip(first, e, strict=True)]) for e in except_lists]
+            self.add(any_of(differs + excepted), **terms)
+
+    def add_precedence(
+        self, scope: Sequence[Operand], values: Sequence[int], covered: bool = False, **terms: Any
+    ) -> None:
+        """The first occurrence of a value is before the first of the next one (that occurs)."""
+        for before, after in pairwise(values):
+            for k, x in enumerate(scope):
+                earlier = [operation("eq", y, before) for y in scope[:k]]
+                self.add(any_of([operation("ne", x, after), *earlier]), **terms)
+        if covered and values:
+            self.add_count(scope, [values[-1]], ">=", 1, **terms)
+
+    # ── channels, circuits ───────────────────────────────────────────────────────────────────────────
+
+    def add_channel(self, first: Sequence[Operand], second: Sequence[Operand] | None = None, **terms: Any) -> None:
+        """first[i] = j exactly where second[j] = i (one list: its own inverse; a shorter first list: only from
+        first to second). One binary relation for every pair."""
+        if second is None:
+            for i, j in combinations(range(len(first)), 2):
+                self.add(operation("iff", operation("eq", first[i], j), operation("eq", first[j], i)), **terms)
+            return
+        operator = "iff" if len(first) == len(second) else "imp"
+        for i, x in enumerate(first):
+            for j, y in enumerate(second):
+                self.add(operation(operator, operation("eq", x, j), operation("eq", y, i)), **terms)
+            self.add(operation("in", x, *range(len(second))), **terms)
+
+    def add_channel_value(self, scope: Sequence[Operand], value: Operand, **terms: Any) -> None:
+        """scope[i] = 1 exactly where value = i."""
+        for i, x in enumerate(scope):
+            self.add(operation("iff", operation("eq", x, 1), operation("eq", value, i)), **terms)
+        self.add(operation("in", value, *range(len(scope))), **terms)
+
+    def add_circuit(self, successors: Sequence[Operand], size: Operand | None = None, **terms: Any) -> None:
+        """i → successors[i] is one circuit of at least two nodes; nodes outside it point to themselves. The
+        all-different it implies is added too, since it tells far more about a wrong assignment."""
+        self.add(circuit(successors), **terms)
+        if all(isinstance(x, Variable) for x in successors):
+            self.add_all_different(successors, **terms)
+        if size is not None:
+            self.add(operation("eq", total([operation("ne", x, i) for i, x in enumerate(successors)]), size), **terms)
+
+    def add_instantiation(self, scope: Sequence[Operand], values: Sequence[int], **terms: Any) -> None:
+        """Every variable has its value."""
+        for x, value in zip(scope, values, strict=True):
+            self.add(operation("eq", x, value), **terms)
+
+    # ── scheduling ───────────────────────────────────────────────────────────────────────────────────
+
+    def add_no_overlap(
+        self,
+        origins: Sequence[Operand] | Sequence[Sequence[Operand]],
+        lengths: Sequence[Operand] | Sequence[Sequence[Operand]],
+        zero_ignored: bool = True,
+        **terms: Any,
+    ) -> None:
+        """No two tasks (boxes, where an origin is a list) overlap: one rule for every pair."""
+        boxes = [(_as_list(o), _as_list(l)) for o, l in zip(origins, lengths, strict=True)]
+        if zero_ignored:
+            boxes = [box for box in boxes if not any(isinstance(l, int) and l == 0 for l in box[1])]
+        for (a, a_length), (b, b_length) in combinations(boxes, 2):
+            apart: list[Operand] = []
+            for p, p_length, q, q_length in zip(a, a_length, b, b_length, strict=True):
+                apart += [
+                    operation("le", operation("add", p, p_length), q),
+                    operation("le", operation("add", q, q_length), p),
+                ]
+            if zero_ignored:
+                apart += [operation("eq", l, 0) for l in (*a_length, *b_length) if isinstance(l, Expression)]
+            self.add(any_of(apart), **terms)
+
+    def add_cumulative(
+        self,
+        origins: Sequence[Operand],
+        lengths: Sequence[Operand],
+        heights: Sequence[Operand],
+        operator: str,
+        limit: Operand,
+        **terms: Any,
+    ) -> None:
+        """At every time the heights of the running tasks stay within the limit (operator <= or <). The load can
+        only rise where a task starts: with constant lengths and heights one sum for every possible start, else
+        (or where that would be large) one rule for every task."""
+        if operator not in ("<=", "<"):
+            raise ProblemError("cumulative: the operator is <= or <")
+        tasks = list(zip(origins, lengths, heights, strict=True))
+        constant = all(isinstance(l, int) and isinstance(h, int) and isinstance(x, Variable) for x, l, h in tasks)
+        if constant:
+            starts = sorted({int(v) for x, _, _ in tasks for v in self.domain(x).values})
+            if len(starts) * sum(len(self.domain(x)) for x, _, _ in tasks) <= TIMETABLE_LIMIT:
+                for time in starts:
+                    running = [
+                        operation("mul", all_of(operation("le", x, time), operation("gt", x, time - l)), h)  # type: ignore[operator]
+                        for x, l, h in tasks
+                    ]
+                    self.add(comparison(total(running), operator, limit), **terms)
+                return
+        for at, _, own_height in tasks:
+            load = [
+                own_height
+                if other is at
+                else operation(
+                    "mul", all_of(operation("le", other, at), operation("gt", operation("add", other, l), at)), h
+                )
+                for other, l, h in tasks
+            ]
+            self.add(comparison(total(load), operator, limit), **terms)
+
+    # ── automata ─────────────────────────────────────────────────────────────────────────────────────
+
+    def add_regular(
+        self,
+        scope: Sequence[Variable],
+        transitions: Iterable[tuple[Any, int, Any]],
+        start: Any,
+        final: Iterable[Any],
+        **terms: Any,
+    ) -> None:
+        """The values of the scope, in order, are a word of the automaton. Layered tables: an auxiliary variable
+        holds the state after each variable but the last, and a table ties it to the state before."""
+        self._add_layers(scope, layers_of([self.domain(x) for x in scope], transitions, start, final), **terms)
+
+    def add_mdd(self, scope: Sequence[Variable], transitions: Iterable[tuple[Any, int, Any]], **terms: Any) -> None:
+        """The values of the scope, in order, are a path of the decision diagram from its root to its terminal."""
+        arcs = list(transitions)
+        sources, targets = {a for a, _, _ in arcs}, {b for _, _, b in arcs}
+        roots, terminals = sources - targets, targets - sources
+        if len(roots) != 1 or not terminals:
+            raise ProblemError(f"an mdd has one root and a terminal, not {len(roots)} roots")
+        self.add_regular(scope, arcs, roots.pop(), terminals, **terms)
+
+    def _add_layers(self, scope: Sequence[Variable], layers: Sequence[Layer], **terms: Any) -> None:
+        state: Variable | None = None
+        for k, (x, layer) in enumerate(zip(scope, layers, strict=True)):
+            if k == len(scope) - 1:
+                rows = [(q, v) if state is not None else (v,) for q, v, _ in layer.arcs]
+                self.add_table([x] if state is None else [state, x], rows, **terms)
+                return
+            # The state reached as a function of state and value, −1 where there is none.
+            low, high = self.domain(x).bounds
+            width = high - low + 1
+            table = [-1] * (layer.states * width)
+            for q, v, reached in layer.arcs:
+                table[q * width + v - low] = reached
+            offset = operation("sub", x, low)
+            index = offset if state is None else operation("add", operation("mul", state, width), offset)
+            reached_state = self.add_auxiliary(range(max(layers[k + 1].states, 1)), element(table, index))
+            steps = [(q, v, r) if state is not None else (v, r) for q, v, r in layer.arcs]
+            self.add_table([x, reached_state] if state is None else [state, x, reached_state], steps, **terms)
+            state = reached_state
+
+
+def _as_list(value: Any) -> list[Operand]:
+    return [value] if isinstance(value, (int, Expression)) else list(value)

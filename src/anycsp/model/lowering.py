@@ -1,0 +1,338 @@
+"""From an expression to the family that labels it fastest.
+
+Tried in order: a condition on one variable (unary table), ≠ of two variables (matching table), linear comparison,
+sum of functions of single variables, maximum or minimum, number of distinct values, clause, small product of
+domains (table, tabulated once for equal rules), and for the rest a rule, labelled lazily.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anycsp.constraints.base import IntArray, Terms
+from anycsp.constraints.clause import ClauseBlock
+from anycsp.constraints.distinct import DistinctBlock
+from anycsp.constraints.extremum import ExtremumBlock
+from anycsp.constraints.linear import LinearBlock
+from anycsp.constraints.rule import RuleBlock
+from anycsp.constraints.sum import SumBlock
+from anycsp.constraints.table import Relation, TableBlock
+from anycsp.model.expressions import (
+    COMPLEMENT,
+    Expression,
+    Operand,
+    Operation,
+    Program,
+    Variable,
+    bounds,
+    compile_expression,
+    evaluate,
+    operation,
+    scope_of,
+)
+
+if TYPE_CHECKING:
+    from anycsp.constraints.base import Block
+    from anycsp.model.problem import Problem
+
+TABLE_LIMIT = 1 << 12
+"""Rules over at most this many combinations become tables."""
+SYMBOL = {"le": "<=", "ge": ">=", "eq": "==", "ne": "!=", "lt": "<", "gt": ">"}
+MIRRORED = {"le": "ge", "ge": "le", "eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt"}
+"""a ∘ b as b ∘' a."""
+
+
+def block_of(problem: Problem, expression: Operand, terms: Terms) -> Block:
+    """One constraint that holds where the expression is true."""
+    if not isinstance(expression, Operation):
+        expression = operation("ne", expression, 0)
+    expression = without_negation(expression)
+    bounds(expression, problem.bounds)  # refuses what leaves 64-bit arithmetic
+    scope = scope_of(expression)
+    if len(scope) <= 1:
+        return tabulated(problem, expression, terms)
+    if expression.operator in SYMBOL and len(expression.operands) == 2:
+        block = _comparison(problem, expression, terms)
+    elif expression.operator == "eq":
+        block = _all_equal(expression, terms)
+    else:
+        block = _disjunction(problem, expression, terms)
+    if block is not None:
+        return block
+    if combinations(problem, scope) <= TABLE_LIMIT:
+        return tabulated(problem, expression, terms)
+    return RuleBlock.one(expression, terms)
+
+
+def without_negation(expression: Operation) -> Operation:
+    """Push `not` inwards from the root, as far as comparisons."""
+    while expression.operator == "not":
+        inner = expression.operands[0]
+        if not isinstance(inner, Operation):
+            return operation("eq", inner, 0)
+        if inner.operator == "not":
+            kept = inner.operands[0]
+            expression = kept if isinstance(kept, Operation) else operation("ne", kept, 0)
+        elif inner.operator in COMPLEMENT and len(inner.operands) == 2:
+            return operation(COMPLEMENT[inner.operator], *inner.operands)
+        elif inner.operator in ("and", "or"):
+            return operation("or" if inner.operator == "and" else "and", *(negated(o) for o in inner.operands))
+        elif inner.operator == "imp":
+            return operation("and", inner.operands[0], negated(inner.operands[1]))
+        else:
+            return expression
+    return expression
+
+
+def negated(operand: Operand) -> Operand:
+    return without_negation(operation("not", operand)) if isinstance(operand, Expression) else int(not operand)
+
+
+def conjuncts(expression: Operand) -> list[Operand]:
+    """The parts of a conjunction, for those who want each to count by itself."""
+    if isinstance(expression, Operation):
+        expression = without_negation(expression)
+        if expression.operator == "and":
+            return [part for operand in expression.operands for part in conjuncts(operand)]
+    return [expression]
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def combinations(problem: Problem, scope: Sequence[int]) -> int:
+    product = 1
+    for x in scope:
+        product *= len(problem.domain(x))
+    return product
+
+
+def tabulated(problem: Problem, expression: Operand, terms: Terms) -> TableBlock:
+    """The expression as a table; equal expressions over equal domains share one relation."""
+    scope, program, parameters = compile_expression(expression)
+    domains = [problem.domain(x) for x in scope]
+    key = (program, tuple(parameters), tuple(d.key for d in domains))
+    relation = problem.relations.get(key)
+    if relation is None:
+        relation = problem.relations[key] = relation_of_program(program, parameters, [d.values for d in domains])
+    start = np.array([0, len(scope)], dtype=np.int64)
+    return TableBlock(terms, start, np.array(scope, dtype=np.int64), np.zeros(1, np.int64), (relation,))
+
+
+def relation_of_program(program: Program, parameters: Sequence[int], values: Sequence[IntArray]) -> Relation:
+    sizes = tuple(len(v) for v in values)
+    axes = [v.reshape([-1 if i == axis else 1 for i in range(len(sizes))]) for axis, v in enumerate(values)]
+    truth = np.broadcast_to(np.asarray(program.holds(axes, parameters), dtype=np.bool_), sizes)
+    return relation_of_truth(truth)
+
+
+def relation_of_truth(truth: np.ndarray) -> Relation:  # type: ignore[type-arg]
+    """A relation given cell by cell, stored by whichever side has fewer tuples."""
+    allowed = bool(2 * np.count_nonzero(truth) <= truth.size)
+    tuples = np.argwhere(truth == allowed).astype(np.int64)
+    return Relation(truth.shape, np.ascontiguousarray(tuples), allowed)
+
+
+# ── functions of one variable ────────────────────────────────────────────────────────────────────────
+
+
+def unary_values(problem: Problem, expression: Operand) -> tuple[int, IntArray] | None:
+    """The variable of an expression over one variable, and its value at every domain position; None where the
+    expression has more variables or none, or is undefined somewhere."""
+    scope = scope_of(expression)
+    if len(scope) != 1:
+        return None
+    values = problem.domain(scope[0]).values
+    result, undefined = evaluate(expression, {scope[0]: values})
+    if undefined is not False and np.any(undefined):
+        return None
+    return scope[0], np.broadcast_to(np.asarray(result, dtype=np.int64), values.shape)
+
+
+def linear_form(expression: Operand, factor: int = 1) -> tuple[list[tuple[int, Expression]], int]:
+    """Σ coefficient · part + constant, the parts not sums or multiples themselves."""
+    parts: list[tuple[int, Expression]] = []
+    constant = 0
+    pending: list[tuple[int, Operand]] = [(factor, expression)]
+    while pending:
+        scale, node = pending.pop()
+        if not isinstance(node, Expression):
+            constant += scale * node
+        elif isinstance(node, Operation) and node.operator == "add":
+            pending.extend((scale, operand) for operand in reversed(node.operands))
+        elif isinstance(node, Operation) and node.operator == "sub":
+            pending += [(-scale, node.operands[1]), (scale, node.operands[0])]
+        elif isinstance(node, Operation) and node.operator == "neg":
+            pending.append((-scale, node.operands[0]))
+        elif isinstance(node, Operation) and node.operator == "mul":
+            factors = [o for o in node.operands if isinstance(o, Expression)]
+            for operand in node.operands:
+                scale *= 1 if isinstance(operand, Expression) else operand
+            if len(factors) > 1:
+                inner = node if len(factors) == len(node.operands) else operation("mul", *factors)
+                parts.append((scale, inner))
+            elif factors:
+                pending.append((scale, factors[0]))
+            else:
+                constant += scale
+        else:
+            parts.append((scale, node))
+    return parts, constant
+
+
+# ── comparisons ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _comparison(problem: Problem, expression: Operation, terms: Terms) -> Block | None:
+    left, right = expression.operands
+    operator = expression.operator
+    if operator == "ne":
+        matching = _different(problem, expression, terms)
+        if matching is not None:
+            return matching
+    for a, b, op in ((left, right, operator), (right, left, MIRRORED[operator])):
+        if isinstance(a, Operation) and a.operator in ("min", "max"):
+            block_or_none = _extremum(problem, a, op, b, terms)
+            if block_or_none is not None:
+                return block_or_none
+        if isinstance(a, Operation) and a.operator == "distinct":
+            block_or_none = _distinct(a, op, b, terms)
+            if block_or_none is not None:
+                return block_or_none
+    parts, constant = linear_form(operation("sub", left, right))
+    if all(isinstance(part, Variable) for _, part in parts):
+        indices = np.array([part.index for _, part in parts if isinstance(part, Variable)], dtype=np.int64)
+        coefficients = [coefficient for coefficient, _ in parts]
+        return LinearBlock.one(problem.domain_list, indices, coefficients, SYMBOL[operator], -constant, terms)
+    return _sum(problem, parts, operator, -constant, terms)
+
+
+def _different(problem: Problem, expression: Operation, terms: Terms) -> TableBlock | None:
+    """f(x) ≠ g(y), f and g one-to-one: every value conflicts with at most one, however large the domains."""
+    scope, program, parameters = compile_expression(expression)
+    if len(scope) != 2:
+        return None
+    key = ("different", program, tuple(parameters), *(problem.domain(x).key for x in scope))
+    if key not in problem.relations:
+        parts, constant = linear_form(operation("sub", *expression.operands))
+        sides = {}
+        for coefficient, part in parts:
+            unary = unary_values(problem, part)
+            if coefficient == 0 or unary is None or unary[0] in sides or len(np.unique(unary[1])) < len(unary[1]):
+                return None
+            sides[unary[0]] = coefficient * unary[1]
+        if len(sides) != 2:
+            return None
+        first, second = sides[scope[0]], -(sides[scope[1]] + constant)
+        _, at_first, at_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+        pairs = np.stack([at_first, at_second], axis=1).astype(np.int64)
+        problem.relations[key] = Relation((len(first), len(second)), pairs, False)
+    start, indices = np.array([0, 2], dtype=np.int64), np.array(scope, dtype=np.int64)
+    return TableBlock(terms, start, indices, np.zeros(1, np.int64), (problem.relations[key],))
+
+
+def _sum(
+    problem: Problem, parts: Sequence[tuple[int, Expression]], operator: str, bound: int, terms: Terms
+) -> SumBlock | None:
+    """Σ coefficient · part ∘ bound where every part is a function of one variable."""
+    contributions: dict[int, IntArray] = {}
+    for coefficient, part in parts:
+        unary = unary_values(problem, part)
+        if unary is None:
+            return None
+        x, values = unary
+        contributions[x] = contributions.get(x, 0) + coefficient * values
+    if len(contributions) <= 2 and combinations(problem, list(contributions)) <= TABLE_LIMIT:
+        return None  # a table says the same faster
+    return SumBlock.one(
+        np.array(list(contributions), dtype=np.int64), list(contributions.values()), SYMBOL[operator], bound, terms
+    )
+
+
+def _extremum(problem: Problem, left: Operation, operator: str, right: Operand, terms: Terms) -> Block | None:
+    sign = 1 if left.operator == "max" else -1
+    contributions: dict[int, IntArray] = {}
+    constant: int | None = None
+    for operand in left.operands:
+        if not isinstance(operand, Expression):
+            constant = sign * operand if constant is None else max(constant, sign * operand)
+            continue
+        unary = unary_values(problem, operand)
+        if unary is None:
+            return None
+        x, values = unary
+        contributions[x] = np.maximum(contributions[x], sign * values) if x in contributions else sign * values
+    if constant is not None:
+        contributions = {x: np.maximum(values, constant) for x, values in contributions.items()}
+    operator = operator if sign == 1 else MIRRORED[operator]
+    if not isinstance(right, Expression):
+        return ExtremumBlock.one(
+            _indices(contributions), list(contributions.values()), SYMBOL[operator], sign * right, False, terms
+        )
+    unary = unary_values(problem, right)
+    if unary is None or unary[0] in contributions or not contributions:
+        return None
+    contributions[unary[0]] = sign * unary[1]
+    return ExtremumBlock.one(_indices(contributions), list(contributions.values()), SYMBOL[operator], 0, True, terms)
+
+
+def _indices(contributions: dict[int, IntArray]) -> IntArray:
+    return np.array(list(contributions), dtype=np.int64)
+
+
+def _distinct(left: Operation, operator: str, right: Operand, terms: Terms) -> Block | None:
+    scope = scope_of(left)
+    if not all(isinstance(o, Variable) for o in left.operands):
+        return None
+    indices = np.array(scope, dtype=np.int64)
+    if isinstance(right, Variable) and right.index not in scope:
+        return DistinctBlock.one(indices, (), SYMBOL[operator], 0, right.index, terms)
+    if isinstance(right, Expression):
+        return None
+    return DistinctBlock.one(indices, (), SYMBOL[operator], right, None, terms)
+
+
+def _all_equal(expression: Operation, terms: Terms) -> Block | None:
+    return _distinct(operation("distinct", *expression.operands), "le", 1, terms)
+
+
+# ── disjunctions ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _disjunction(problem: Problem, expression: Operation, terms: Terms) -> Block | None:
+    """Conditions on single variables joined by `or` (or by `and`): a clause, or a count of those that hold."""
+    if expression.operator == "imp":
+        expression = operation("or", negated(expression.operands[0]), expression.operands[1])
+    if expression.operator not in ("or", "and"):
+        return None
+    conjunction = expression.operator == "and"
+    truth: dict[int, IntArray] = {}
+    for operand in _flattened(expression):
+        unary = unary_values(problem, operand)
+        if unary is None:
+            return None
+        x, values = unary
+        holds = (values != 0).astype(np.int64)
+        truth[x] = holds if x not in truth else truth[x] * holds if conjunction else truth[x] | holds
+    if len(truth) < 2:
+        return None
+    scope = _indices(truth)
+    if not conjunction and all(np.count_nonzero(t == 0) == 1 for t in truth.values()):
+        forbidden = np.array([int(np.argmin(t)) for t in truth.values()], dtype=np.int64)
+        start = np.array([0, len(scope)], dtype=np.int64)
+        return ClauseBlock.of(problem.domain_list, start, scope, forbidden, terms)
+    if combinations(problem, list(truth)) <= TABLE_LIMIT:
+        return None
+    return SumBlock.one(scope, list(truth.values()), ">=", len(truth) if conjunction else 1, terms)
+
+
+def _flattened(expression: Operation) -> list[Operand]:
+    parts: list[Operand] = []
+    for operand in expression.operands:
+        inner = without_negation(operand) if isinstance(operand, Operation) else operand
+        nested = isinstance(inner, Operation) and inner.operator == expression.operator
+        parts.extend(_flattened(inner) if nested else [inner])  # type: ignore[arg-type]
+    return parts

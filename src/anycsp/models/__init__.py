@@ -1,8 +1,0 @@
-"""Trained policies: saved as safetensors beside a JSON file, nothing that could run code."""
-
-from __future__ import annotations
-
-from anycsp.models.choose import choose_model
-from anycsp.models.store import Model, load_model, save_model, shipped_models
-
-__all__ = ["Model", "choose_model", "load_model", "save_model", "shipped_models"]

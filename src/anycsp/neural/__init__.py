@@ -1,0 +1,1 @@
+"""The learned search: the policy network, its engines (PyTorch and compiled), and the shipped models."""

@@ -1,0 +1,1 @@
+"""Presolve: each module makes a smaller problem and knows the way back to the whole one."""

@@ -1,0 +1,62 @@
+"""Colouring with as few colours as can be found: from a clique bound upward, a greedy colouring as the net."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from anycsp.formats.col import ColoringGraph, coloring
+from anycsp.model.problem import Problem
+from anycsp.presolve.greedy_coloring import dsatur, large_clique
+from anycsp.search.result import Result
+from anycsp.search.solve import DEFAULT_SECONDS, solve
+
+
+def fewest_colors(
+    graph: ColoringGraph,
+    run: Callable[..., Result] = solve,
+    tell: Callable[[str], None] = lambda text: None,
+    *,
+    time_limit: float | None = None,
+    steps: int | None = None,
+    stop: threading.Event | None = None,
+    **options: Any,
+) -> tuple[Problem, Result]:
+    """Try K = size of the largest clique found, K + 1, … until a colouring has no conflict.
+
+    The time left is shared evenly among the numbers still to try; `steps` holds for each of them. DSATUR's colouring
+    bounds them from above, and is the answer when none below succeeds or the search is stopped.
+    """
+    edges = graph.edges.tolist()
+    lower = max(1, len(large_clique(graph.vertices, edges)))
+    greedy = [color + 1 for color in dsatur(graph.vertices, edges)]
+    upper = max(greedy, default=1)
+    tell(f"no number of colours given: from {lower} (largest clique found) upward, at most {upper} (greedy colouring)")
+    stop = stop or threading.Event()
+    if time_limit is None and steps is None:
+        time_limit = DEFAULT_SECONDS
+    began, spent_steps, trace = time.perf_counter(), 0, []
+    for colors in range(lower, upper + 1):
+        before = time.perf_counter() - began
+        share = None if time_limit is None else max(0.0, time_limit - before) / max(1, upper - colors)
+        colors = upper if stop.is_set() else colors
+        problem = coloring(graph, colors)
+        start = greedy if colors == upper else None
+        result = run(problem, time_limit=share, steps=steps, stop=stop, hint=start, **options)
+        tell(f"{colors} colours: {result.violated} conflicts left after {result.steps} steps")
+        trace += [p._replace(seconds=p.seconds + before, step=p.step + spent_steps) for p in result.trace]
+        if result.satisfied:
+            break
+        spent_steps += result.steps
+    return problem, replace(
+        result,
+        steps=spent_steps + (result.steps if result.satisfied else 0),
+        seconds=time.perf_counter() - began,
+        best_step=spent_steps + result.best_step,
+        best_seconds=before + result.best_seconds,
+        trace=trace,
+        found_by="greedy" if start is not None and result.best_step == 0 else result.found_by,
+    )
