@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anycsp.errors import AnyCSPError, ConversionError, FormatError, ModelError, ProblemError, TooLargeError
-from anycsp.model.expressions import Variable
-from anycsp.model.problem import Problem
-
 if TYPE_CHECKING:
+    from anycsp.errors import AnyCSPError, ConversionError, FormatError, ModelError, ProblemError, TooLargeError
     from anycsp.formats import read
+    from anycsp.model.expressions import Variable
+    from anycsp.model.problem import Problem
     from anycsp.neural.models import Model, load_model
-    from anycsp.search import Progress, Result, solve
+    from anycsp.search.driver import Progress
+    from anycsp.search.result import Result
+    from anycsp.search.solve import solve
 
 __version__ = "0.1.0"
 
@@ -40,20 +41,33 @@ __all__ = [
     "solve",
 ]
 
-# Loaded at first use, because they need torch and reading a file does not.
 _HOME = {
-    "solve": "anycsp.search",
-    "Result": "anycsp.search",
-    "Progress": "anycsp.search",
+    "AnyCSPError": "anycsp.errors",
+    "ConversionError": "anycsp.errors",
+    "FormatError": "anycsp.errors",
+    "ModelError": "anycsp.errors",
+    "ProblemError": "anycsp.errors",
+    "TooLargeError": "anycsp.errors",
+    "Problem": "anycsp.model.problem",
+    "Variable": "anycsp.model.expressions",
     "read": "anycsp.formats",
-    "load_model": "anycsp.neural.models",
     "Model": "anycsp.neural.models",
+    "load_model": "anycsp.neural.models",
+    "Progress": "anycsp.search.driver",
+    "Result": "anycsp.search.result",
+    "solve": "anycsp.search.solve",
 }
+"""Where each name is found, at its first use: a command that only prints help imports none of them."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        import importlib
+    if name not in _HOME:
+        raise AttributeError(f"module 'anycsp' has no attribute {name!r}")
+    import importlib
 
-        return getattr(importlib.import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'anycsp' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

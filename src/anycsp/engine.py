@@ -1,6 +1,6 @@
 """What every search engine offers: start somewhere, advance a while, say what got better.
 
-Neural (native or twin), local and hybrid engines share this face, so one driver serves them all and they can
+Neural (native or PyTorch), local and hybrid engines share this face, so one driver serves them all and they can
 be interleaved.
 """
 
@@ -56,8 +56,8 @@ class NeuralEngine(Engine, Protocol):
     """A network's engine, which another search can carry somewhere else between two steps."""
 
     @property
-    def positions(self) -> Any:
-        """[runs, variables]: where the runs are now, an array or tensor."""
+    def positions(self) -> npt.NDArray[np.integer[Any]]:
+        """[runs, variables]: where the runs are now."""
 
     def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
         """Continue from other assignments, recurrent states as they are."""

@@ -1,4 +1,4 @@
-"""The constraint value graph: fixed topology of one problem or a batch, labels L_V and L_E every iteration.
+"""The constraint value graph: the fixed topology of one problem or a batch of them, as arrays.
 
 Constraints are renumbered so that each labelling owns a contiguous range; within it, slots and edges follow
 the layout of `constraints.base`. Only labels change during a search, never the topology.
@@ -6,40 +6,21 @@ the layout of `constraints.base`. Only labels change during a search, never the 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
+from anycsp import native
 from anycsp.constraints.base import Block, IntArray, Labelling, Terms
 from anycsp.memory import check_memory
 from anycsp.model.domains import Domains
 
 if TYPE_CHECKING:
     from anycsp.model.problem import Problem
-
-
-class Violations(NamedTuple):
-    """Per run and instance: [runs, instances]."""
-
-    violated: torch.Tensor
-    weight: torch.Tensor
-    hard: torch.Tensor
-    score: torch.Tensor
-    """What the search minimises: violated weight, any hard constraint before all the soft ones together."""
-
-
-@dataclass(frozen=True)
-class Incidence:
-    """Edges grouped by what receives messages: row r gets the edges `edge[start[r]:start[r+1]]`."""
-
-    start: torch.Tensor
-    edge: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -57,7 +38,6 @@ class ConstraintValueGraph:
     constraint_instance: IntArray
     constant: npt.NDArray[np.float64]
     """[instances, 4]: count, weight, hard count and score of violated constraints with empty scope."""
-    device: torch.device
 
     @property
     def num_variables(self) -> int:
@@ -75,186 +55,24 @@ class ConstraintValueGraph:
     def num_edges(self) -> int:
         return int(self.domains.sizes[self.scope].sum())
 
-    def to(self, device: torch.device | str) -> ConstraintValueGraph:
-        target = torch.device(device)
-        if target == self.device:
-            return self
-        return replace(self, labellings=tuple(l.to(target) for l in self.labellings), device=target)
-
-    def _tensor(self, array: npt.NDArray[np.generic]) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
-
-    # ── topology as tensors ──────────────────────────────────────────────────────────────────────
-
-    @cached_property
-    def value_start(self) -> torch.Tensor:
-        return self._tensor(self.domains.start)
-
-    @cached_property
-    def value_variable(self) -> torch.Tensor:
-        return self._tensor(np.repeat(np.arange(self.num_variables), self.domains.sizes))
-
-    @cached_property
-    def instance_variable_start(self) -> torch.Tensor:
-        """[instances + 1]: the variables of instance i are instance_variable_start[i] … [i+1]."""
-        return self._tensor(np.searchsorted(self.variable_instance, np.arange(self.instances + 1)))
-
-    @cached_property
-    def value_instance(self) -> torch.Tensor:
-        return self._tensor(self.variable_instance)[self.value_variable]
-
-    @cached_property
-    def domain_size(self) -> torch.Tensor:
-        return self._tensor(self.domains.sizes)
-
-    @cached_property
-    def edge_slot(self) -> torch.Tensor:
-        return self._tensor(np.repeat(np.arange(len(self.scope)), self.domains.sizes[self.scope]))
-
-    @cached_property
-    def edge_value(self) -> torch.Tensor:
-        sizes = self.domains.sizes[self.scope]
-        shift = self.domains.start[self.scope] - (np.cumsum(sizes) - sizes)
-        return self._tensor(np.arange(self.num_edges) + np.repeat(shift, sizes))
-
-    @cached_property
-    def edge_constraint(self) -> torch.Tensor:
-        slot_constraint = np.repeat(np.arange(self.num_constraints), np.diff(self.scope_start))
-        return self._tensor(slot_constraint)[self.edge_slot]
-
-    @cached_property
-    def by_constraint(self) -> Incidence:
-        edge_start = np.concatenate([[0], np.cumsum(self.domains.sizes[self.scope])])
-        edges = torch.arange(self.num_edges, device=self.device)
-        return Incidence(self._tensor(edge_start[self.scope_start]), edges)
-
-    @cached_property
-    def by_value(self) -> Incidence:
-        order = torch.argsort(self.edge_value, stable=True)
-        counts = torch.bincount(self.edge_value, minlength=self.num_values)
-        return Incidence(torch.cat([counts.new_zeros(1), counts.cumsum(0)]), order)
-
-    @cached_property
-    def by_variable(self) -> Incidence:
-        """Values grouped by their variable."""
-        return Incidence(self.value_start, torch.arange(self.num_values, device=self.device))
-
-    @cached_property
-    def native_edges(self) -> Any:
-        """The edges by constraint, by value and by variable for the compiled operations, checked here once."""
-        from anycsp import native
-
-        return native.module().ops.EdgeIndex(
-            self.value_start.numpy(), self.by_constraint.start.numpy(), self.edge_value.numpy()
-        )
-
     @cached_property
     def native_problem(self) -> Any:
-        """The problem for the compiled labels."""
-        from anycsp import native
-
-        return native.native_problem(self)
-
-    @cached_property
-    def labelling_edges(self) -> list[slice]:
-        """The edges of each labelling, a contiguous range."""
-        constraints = np.cumsum([0, *(len(labelling) for labelling in self.labellings)])
-        edges = self.by_constraint.start[torch.from_numpy(constraints)].tolist()
-        return [slice(first, last) for first, last in itertools.pairwise(edges)]
-
-    @cached_property
-    def value_degree(self) -> torch.Tensor:
-        """[values]: relative weight of the constraints on the value's variable."""
-        degree = torch.zeros(self.num_values, device=self.device)
-        return degree.index_add_(0, self.edge_value, self.relative_weight[self.edge_constraint])
-
-    @cached_property
-    def first_slot(self) -> torch.Tensor:
-        """[constraints]: the first edge of the constraint's first slot, whose variable is `first_variable`."""
-        return self.by_constraint.start[:-1]
-
-    @cached_property
-    def first_variable(self) -> torch.Tensor:
-        return self._tensor(self.scope[self.scope_start[:-1]])
-
-    @cached_property
-    def constraint_weight(self) -> torch.Tensor:
-        return self._tensor(self.terms.weight)
-
-    @cached_property
-    def relative_weight(self) -> torch.Tensor:
-        """[constraints]: weight divided by the mean weight of its instance (1 when unweighted)."""
-        total = np.bincount(self.constraint_instance, self.terms.weight, self.instances)
-        count = np.bincount(self.constraint_instance, minlength=self.instances)
-        mean = total / np.maximum(count, 1)
-        return self._tensor((self.terms.weight / mean[self.constraint_instance]).astype(np.float32))
-
-    @cached_property
-    def total_weight(self) -> torch.Tensor:
-        """[instances]"""
-        total = np.bincount(self.constraint_instance, self.terms.weight, self.instances)
-        return self._tensor(total + self.constant[:, 1])
-
-    @cached_property
-    def _instance_of_constraint(self) -> torch.Tensor:
-        return self._tensor(self.constraint_instance)
-
-    # ── labels ───────────────────────────────────────────────────────────────────────────────────
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        """L_E: [runs, variables] domain positions → [runs, edges] uint8."""
-        parts = [labelling.labels(positions) for labelling in self.labellings]
-        if not parts:
-            return torch.zeros(len(positions), 0, dtype=torch.uint8, device=self.device)
-        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-
-    def chosen(self, positions: torch.Tensor) -> torch.Tensor:
-        """L_V: [runs, variables] → [runs, values] uint8, 1 at the value each variable takes."""
-        result = torch.zeros(len(positions), self.num_values, dtype=torch.uint8, device=self.device)
-        return result.scatter_(1, self.value_start[:-1] + positions, 1)
-
-    @cached_property
-    def _padding(self) -> tuple[torch.Tensor, torch.Tensor] | None:
-        """Value index and absence of every (variable, position); None where all domains have one size."""
-        sizes = self.domain_size
-        if bool((sizes == sizes[0]).all()):
-            return None
-        position = torch.arange(int(sizes.max()), device=self.device)
-        absent = position >= sizes[:, None]
-        return (self.value_start[:-1, None] + position).masked_fill(absent, 0), absent
-
-    def by_variable_padded(self, values: torch.Tensor, absent: float) -> torch.Tensor:
-        """[runs, values] → [runs, variables, widest domain], `absent` where a domain is shorter."""
-        if self._padding is None:
-            return values.view(len(values), self.num_variables, -1)
-        index, missing = self._padding
-        padded = values.index_select(1, index.reshape(-1)).view(len(values), *index.shape)
-        return padded.masked_fill(missing, absent)
-
-    def satisfied(self, positions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """[runs, constraints] bool: the label of a constraint's own current value says whether it holds."""
-        edge = self.first_slot + positions.index_select(1, self.first_variable)
-        return labels.gather(1, edge).to(torch.bool)
-
-    @cached_property
-    def _violation_columns(self) -> torch.Tensor:
-        """[constraints, 4]: what a violated constraint adds to count, weight, hard count and score."""
-        soft = np.where(self.terms.hard, 0.0, self.terms.weight)
-        soft_total = np.bincount(self.constraint_instance, soft, self.instances)
-        priority = np.where(self.terms.hard, 1.0 + soft_total[self.constraint_instance], 1.0)
-        columns = [np.ones(len(soft)), self.terms.weight, self.terms.hard, self.terms.weight * priority]
-        return self._tensor(np.stack(columns, axis=1).astype(np.float64))
-
-    def violations(self, satisfied: torch.Tensor) -> Violations:
-        """Sum what is violated per run and instance."""
-        violated = (~satisfied).to(torch.float64)
-        totals = self._tensor(self.constant).T.unsqueeze(1).repeat(1, len(satisfied), 1)  # [4, runs, instances]
-        if self.instances == 1:
-            totals += (violated @ self._violation_columns).T.unsqueeze(2)
-        else:
-            for total, column in zip(totals, self._violation_columns.T, strict=True):
-                total.index_add_(1, self._instance_of_constraint, violated * column)
-        return Violations(totals[0].round().to(torch.int64), totals[1], totals[2].round().to(torch.int64), totals[3])
+        """The same arrays in the native module, checked there once."""
+        families, first = [], 0
+        for labelling in self.labellings:
+            families.append((labelling.native_kind, first, first + len(labelling), labelling.native_arrays()))
+            first += len(labelling)
+        arrays = {
+            "value_start": self.domains.start.astype(np.int32),
+            "value": self.domains.values,
+            "scope_start": self.scope_start.astype(np.int32),
+            "scope": self.scope.astype(np.int32),
+            "weight": np.ascontiguousarray(self.terms.weight),
+            "hard": self.terms.hard.astype(np.uint8),
+            "variable_instance": self.variable_instance.astype(np.int32),
+            "constraint_instance": self.constraint_instance.astype(np.int32),
+        }
+        return native.module().make_problem(arrays, families)
 
 
 def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | None = None) -> ConstraintValueGraph:
@@ -287,7 +105,6 @@ def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | 
         variable_instance=np.concatenate(variable_instance),
         constraint_instance=np.searchsorted(offsets, terms.index, side="right") - 1,
         constant=_constant_violations(blocks, domains, offsets),
-        device=torch.device("cpu"),
     )
 
 

@@ -12,12 +12,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from anycsp.graph import ConstraintValueGraph
+from typing import Any
 
 _module: ModuleType | None = None
 _reason = ""
@@ -59,22 +54,3 @@ def module() -> Any:
     if _module is None:
         raise ImportError(f"the native module of anycsp is {_reason}")
     return _module
-
-
-def native_problem(graph: ConstraintValueGraph) -> Any:
-    """The native Problem of a graph: the same arrays, checked once, shared by policy step and local search."""
-    families, first = [], 0
-    for labelling in graph.labellings:
-        families.append((labelling.native_kind, first, first + len(labelling), labelling.native_arrays()))
-        first += len(labelling)
-    arrays = {
-        "value_start": graph.domains.start.astype(np.int32),
-        "value": graph.domains.values,
-        "scope_start": graph.scope_start.astype(np.int32),
-        "scope": graph.scope.astype(np.int32),
-        "weight": np.ascontiguousarray(graph.terms.weight),
-        "hard": graph.terms.hard.astype(np.uint8),
-        "variable_instance": graph.variable_instance.astype(np.int32),
-        "constraint_instance": graph.constraint_instance.astype(np.int32),
-    }
-    return module().make_problem(arrays, families)

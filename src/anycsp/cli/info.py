@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import platform
-import re
 from collections import Counter
 from typing import Any
 
@@ -18,6 +18,7 @@ from anycsp.formats import detect, parse
 from anycsp.formats.files import load
 from anycsp.memory import available_bytes, count_edges, estimate_bytes
 from anycsp.model.problem import Problem
+from anycsp.threads import available_threads
 
 EPILOG = """
 \b
@@ -80,20 +81,15 @@ def _counts(counter: Counter[int]) -> dict[str, int]:
 
 
 def describe_system() -> dict[str, Any]:
-    import importlib.metadata
-
-    import torch
-
     import anycsp
 
     facts: dict[str, Any] = {
         "anycsp": anycsp.__version__,
-        "native": "in use" if native.available() else f"{native.why_not()}; PyTorch twins in use",
+        "native": "in use" if native.available() else f"{native.why_not()}; PyTorch in use",
         **_native_facts(),
         "python": platform.python_version(),
-        "torch": importlib.metadata.version("torch"),
-        "threads": torch.get_num_threads(),
-        "openmp": _openmp(),
+        "torch": _version("torch"),
+        "threads": available_threads(),
         "system": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
         "memory_available_bytes": available_bytes(),
@@ -113,12 +109,12 @@ def _native_facts() -> dict[str, Any]:
     }
 
 
-def _openmp() -> str:
-    """torch's; the native module has threads of its own."""
-    import torch
-
-    version = re.search(r"OpenMP \d+ \(a\.k\.a\. OpenMP ([\d.]+)\)", torch.__config__.show())
-    return f"{version[1]}, used by torch only" if version else "none"
+def _version(package: str) -> str:
+    """Of what may be installed, without importing it."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def _spelled(key: str, value: Any) -> str:

@@ -18,7 +18,7 @@ def models(name: str | None) -> None:
     if name is None:
         for shipped in shipped_models():
             model = load_model(shipped)
-            config = model.policy.config
+            config = model.weights.config
             shape = f"hidden {config.hidden}, {config.aggregation}, runs {model.runs}"
             click.echo(f"{shipped:<13} {shape:<25} {_trained_on((SHIPPED / f'{shipped}.md').read_text())}")
         return

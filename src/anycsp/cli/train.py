@@ -44,6 +44,9 @@ def train(
     """
     # Threads that wait go to sleep: spinning, they made an update four times as long where a core was shared.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from anycsp.neural import require_torch
+
+    require_torch("training")
     import torch
 
     from anycsp.neural.models import load_model
@@ -70,7 +73,7 @@ def train(
         if start_from is not None:
             settings = replace(settings, start_from=start_from)
             if not any(override.startswith("policy") for override in overrides):
-                settings = replace(settings, policy=load_model(start_from).policy.config)
+                settings = replace(settings, policy=load_model(start_from).weights.config)
         trainer = Trainer(settings, out)
     if profile:
         trainer.enable_profile()

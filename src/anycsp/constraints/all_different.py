@@ -14,16 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 
 @dataclass(frozen=True)
@@ -78,9 +74,9 @@ class AllDifferentBlock(Block):
         return [
             AllDifferentLabelling(
                 **self._common(rows, domains),
-                edge_bin=torch.from_numpy(edge_bin.reshape(-1)),
-                bin_constraint=torch.from_numpy(np.searchsorted(rows, bins[:, 0])),
-                bin_counts=torch.from_numpy(~excepted if len(excepted) else np.ones(len(bins), dtype=np.bool_)),
+                edge_bin=edge_bin.reshape(-1),
+                bin_constraint=np.searchsorted(rows, bins[:, 0]),
+                bin_counts=~excepted if len(excepted) else np.ones(len(bins), dtype=np.bool_),
             )
         ]
 
@@ -88,29 +84,14 @@ class AllDifferentBlock(Block):
 @dataclass(frozen=True)
 class AllDifferentLabelling(Labelling):
     native_kind: ClassVar[str] = "all_different"
-    edge_bin: torch.Tensor
-    bin_constraint: torch.Tensor
-    bin_counts: torch.Tensor
+    edge_bin: IntArray
+    bin_constraint: IntArray
+    bin_counts: npt.NDArray[np.bool_]
     """[bins]: False for excepted values, which never clash."""
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        runs = len(positions)
-        taken = self.edge_bin[self.slot_edge + positions.index_select(1, self.variable)]  # [runs, slots]
-        counted = self.bin_counts[taken].to(torch.int32)
-        histogram = torch.zeros(runs, len(self.bin_constraint), dtype=torch.int32, device=positions.device)
-        histogram.scatter_add_(1, taken, counted)
-        # Clashes of a constraint: how many variables are beyond the first on their value.
-        clashes = torch.zeros(runs, len(self), dtype=torch.int32, device=positions.device)
-        clashes.index_add_(1, self.bin_constraint, (histogram - 1).clamp(min=0))
-        shared = (histogram.gather(1, taken) > 1).to(torch.int32) * counted
-        others_clash = clashes.index_select(1, self.slot_constraint) - shared  # without this slot's own variable
-        own = (taken.index_select(1, self.edge_slot) == self.edge_bin).to(torch.int32)
-        on_value = histogram.index_select(1, self.edge_bin) - own * self.bin_counts[self.edge_bin].to(torch.int32)
-        return ((others_clash.index_select(1, self.edge_slot) == 0) & (on_value == 0)).to(torch.uint8)
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
-            "edge_bin": self.edge_bin.numpy().astype(np.int32),
-            "bin_counts": self.bin_counts.numpy().astype(np.uint8),
-            "bin_constraint": self.bin_constraint.numpy().astype(np.int32),
+            "edge_bin": self.edge_bin.astype(np.int32),
+            "bin_counts": self.bin_counts.astype(np.uint8),
+            "bin_constraint": self.bin_constraint.astype(np.int32),
         }

@@ -1,8 +1,8 @@
 """The protocol of a constraint family.
 
 A family has two faces. Its *block* is what the problem stores: many constraints as numpy arrays, able to
-say which are satisfied and to describe themselves as plain data. Its *labelling* is what the search uses:
-the edge labels L_E of its constraints for a batch of assignments, every step.
+say which are satisfied and to describe themselves as plain data. Its *labelling* is what the search uses: the
+same constraints compiled to the arrays from which their edge labels L_E are computed in every step.
 
 Layout shared by all families: constraint c owns the *slots* scope_start[c] … scope_start[c+1], slot s being
 one variable of its scope; slot s owns one edge for each value of that variable, in domain order. Slots and
@@ -14,24 +14,19 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 IntArray = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.integer[Any]]
@@ -185,15 +180,13 @@ class Block(ABC):
 
 @dataclass(frozen=True)
 class Labelling(ABC):
-    """Some constraints of one family, compiled: computes L_E for whole batches of assignments.
+    """Some constraints of one family, compiled: the arrays from which L_E is computed in every step.
 
-    `exceptional` labellings have at most one value labelled 0 per slot (≠, clauses); they report that value
-    instead of the edge labels, and message passing then costs the same for every domain size.
+    The native module labels them itself; `anycsp.neural.labels` says the same in PyTorch.
     """
 
     native_kind: ClassVar[str]
     """Selects the C++ counterpart; its arrays are `native_arrays()`."""
-    exceptional: ClassVar[bool] = False
 
     terms: Terms
     scope_start: IntArray
@@ -208,64 +201,8 @@ class Labelling(ABC):
         return np.concatenate([[0], np.cumsum(self.domains.sizes[self.scope])]).astype(np.int64)
 
     @abstractmethod
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        """[runs, variables] domain positions → [runs, edges] labels (uint8)."""
-
-    @abstractmethod
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What the C++ counterpart needs beside scopes and domains."""
-
-    def _tensors(self) -> dict[str, torch.Tensor]:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-
-    def to(self, device: torch.device) -> Self:
-        """A copy with every tensor on the device."""
-        moved: dict[str, Any] = {name: tensor.to(device) for name, tensor in self._tensors().items()}
-        return replace(self, **moved)
-
-    # Index tensors that only the PyTorch twin needs are made at first use.
-
-    def _placed(self, array: IntArray) -> torch.Tensor:
-        return torch.from_numpy(array).to(next(iter(self._tensors().values())).device)
-
-    @cached_property
-    def variable(self) -> torch.Tensor:
-        """[slots]"""
-        return self._placed(self.scope)
-
-    @cached_property
-    def slot_constraint(self) -> torch.Tensor:
-        return self._placed(np.repeat(np.arange(len(self)), np.diff(self.scope_start)))
-
-    @cached_property
-    def slot_edge(self) -> torch.Tensor:
-        """[slots]: the first edge; a position further is the edge of that value."""
-        return self._placed(self.edge_start()[:-1])
-
-    @cached_property
-    def edge_slot(self) -> torch.Tensor:
-        return self._placed(np.repeat(np.arange(len(self.scope)), self.domains.sizes[self.scope]))
-
-    @cached_property
-    def edge_position(self) -> torch.Tensor:
-        """[edges]: the domain position."""
-        return torch.arange(len(self.edge_slot), device=self.edge_slot.device) - self.slot_edge[self.edge_slot]
-
-
-@dataclass(frozen=True)
-class ExceptionalLabelling(Labelling):
-    """A labelling that is 1 everywhere but for at most one value per slot."""
-
-    exceptional: ClassVar[bool] = True
-
-    @abstractmethod
-    def exceptions(self, positions: torch.Tensor) -> torch.Tensor:
-        """[runs, variables] → [runs, slots]: the domain position labelled 0, or −1 for none."""
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        exceptions = self.exceptions(positions)
-        return (exceptions.index_select(1, self.edge_slot) != self.edge_position).to(torch.uint8)
 
 
 def edge_values(scope: IntArray, domains: Domains) -> IntArray:

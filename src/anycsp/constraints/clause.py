@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import (
     Block,
-    ExceptionalLabelling,
     IntArray,
     Labelling,
     Positions,
@@ -23,16 +22,12 @@ from anycsp.constraints.base import (
     ragged_rows,
 )
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 
 @dataclass(frozen=True)
@@ -119,20 +114,13 @@ class ClauseBlock(Block):
         forbidden = self.forbidden
         if self.tautology.any():  # it never has all its slots at −1, so no label of it is ever 0
             forbidden = np.where(np.repeat(self.tautology, self.arity), -1, forbidden)
-        return [ClauseLabelling(**self._common(self._nonempty(), domains), forbidden=torch.from_numpy(forbidden))]
+        return [ClauseLabelling(**self._common(self._nonempty(), domains), forbidden=forbidden)]
 
 
 @dataclass(frozen=True)
-class ClauseLabelling(ExceptionalLabelling):
+class ClauseLabelling(Labelling):
     native_kind: ClassVar[str] = "clause"
-    forbidden: torch.Tensor
-
-    def exceptions(self, positions: torch.Tensor) -> torch.Tensor:
-        free = (positions.index_select(1, self.variable) != self.forbidden).to(torch.int32)
-        satisfying = torch.zeros(len(positions), len(self), dtype=torch.int32, device=positions.device)
-        satisfying.index_add_(1, self.slot_constraint, free)
-        others = satisfying.index_select(1, self.slot_constraint) - free
-        return torch.where(others == 0, self.forbidden, -1)
+    forbidden: IntArray
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"forbidden": self.forbidden.numpy().astype(np.int32)}
+        return {"forbidden": self.forbidden.astype(np.int32)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,20 +11,15 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
-else:
-    torch = lazy("torch")
 
 OPERATORS = ("<=", ">=", "==", "!=", "<", ">")
 """Their order is the operator code of the arrays and of the C++ side."""
 
-# The difference of the two sides decides; one function serves numpy arrays and torch tensors alike.
-_HOLDS: tuple[Callable[[Any], Any], ...] = (
+HOLDS: tuple[Callable[[Any], Any], ...] = (
     lambda difference: difference <= 0,
     lambda difference: difference >= 0,
     lambda difference: difference == 0,
@@ -33,6 +27,7 @@ _HOLDS: tuple[Callable[[Any], Any], ...] = (
     lambda difference: difference < 0,
     lambda difference: difference > 0,
 )
+"""By operator code: the difference of the two sides decides. Any array of integers will do."""
 
 
 def operator_code(operator: str) -> IntArray:
@@ -47,7 +42,7 @@ def compare(difference: npt.NDArray[np.int64], operator: IntArray) -> npt.NDArra
     result = np.zeros(len(operator), dtype=np.bool_)
     for code in np.unique(operator):
         rows = operator == code
-        result[rows] = _HOLDS[code](difference[rows])
+        result[rows] = HOLDS[code](difference[rows])
     return result
 
 
@@ -65,7 +60,7 @@ class ComparisonBlock(Block):
         return {"operator": OPERATORS[self.operator[row]], "bound": int(self.bound[row])}
 
     def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
-        own = {"operator": self.operator[rows], "bound": torch.from_numpy(self.bound[rows])}
+        own = {"operator": self.operator[rows], "bound": self.bound[rows]}
         return {**super()._common(rows, domains), **own}
 
 
@@ -74,18 +69,7 @@ class ComparisonLabelling(Labelling):
     """Labels edge by edge `difference ∘ 0`, ∘ the operator of the edge's constraint."""
 
     operator: IntArray
-    bound: torch.Tensor
-
-    @cached_property
-    def _edges_by_operator(self) -> list[tuple[int, torch.Tensor]]:
-        edge_operator = np.repeat(self.operator, np.diff(self.edge_start()[self.scope_start]))
-        return [(int(code), self._placed(np.flatnonzero(edge_operator == code))) for code in np.unique(self.operator)]
-
-    def compared(self, difference: torch.Tensor) -> torch.Tensor:
-        labels = torch.empty(difference.shape, dtype=torch.uint8, device=difference.device)
-        for code, edges in self._edges_by_operator:
-            labels[:, edges] = _HOLDS[code](difference[:, edges]).to(torch.uint8)
-        return labels
+    bound: IntArray
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"operator": self.operator.astype(np.int32), "bound": self.bound.numpy()}
+        return {"operator": self.operator.astype(np.int32), "bound": self.bound}

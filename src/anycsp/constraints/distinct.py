@@ -17,16 +17,12 @@ import numpy.typing as npt
 from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values
 from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 
 @dataclass(frozen=True)
@@ -113,10 +109,10 @@ class DistinctBlock(ComparisonBlock):
         return [
             DistinctLabelling(
                 **self._common(rows, domains),
-                edge_bin=torch.from_numpy(edge_bin.reshape(-1)),
-                edge_result=torch.from_numpy(np.where(of_result, value, 0)),
-                bin_constraint=torch.from_numpy(np.searchsorted(rows, bins[:, 0])),
-                bin_counts=torch.from_numpy(counts),
+                edge_bin=edge_bin.reshape(-1),
+                edge_result=np.where(of_result, value, 0),
+                bin_constraint=np.searchsorted(rows, bins[:, 0]),
+                bin_counts=counts,
                 has_result=self.has_result[rows],
             )
         ]
@@ -125,37 +121,19 @@ class DistinctBlock(ComparisonBlock):
 @dataclass(frozen=True)
 class DistinctLabelling(ComparisonLabelling):
     native_kind: ClassVar[str] = "distinct"
-    edge_bin: torch.Tensor
-    edge_result: torch.Tensor
+    edge_bin: IntArray
+    edge_result: IntArray
     """[edges]: the value where the slot is the result, else 0."""
-    bin_constraint: torch.Tensor
-    bin_counts: torch.Tensor
+    bin_constraint: IntArray
+    bin_counts: npt.NDArray[np.bool_]
     """[bins]: False for excepted values and for the result's."""
     has_result: npt.NDArray[np.bool_]
 
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        runs = len(positions)
-        edge = self.slot_edge + positions.index_select(1, self.variable)
-        taken = self.edge_bin[edge]  # [runs, slots]
-        counted = self.bin_counts.to(torch.int64)
-        histogram = torch.zeros(runs, len(counted), dtype=torch.int64, device=positions.device)
-        histogram.scatter_add_(1, taken, counted[taken])
-        difference = (-self.bound).repeat(runs, 1)
-        difference.index_add_(1, self.bin_constraint, (histogram > 0).to(torch.int64))
-        now = self.edge_result[edge]
-        difference.index_add_(1, self.slot_constraint, -now)
-        alone = (histogram.gather(1, taken) == 1).to(torch.int64) * counted[taken]
-        others = difference.index_select(1, self.slot_constraint) - alone + now
-        own = (taken.index_select(1, self.edge_slot) == self.edge_bin).to(torch.int64)
-        edge_counts = counted[self.edge_bin]
-        empty = (histogram.index_select(1, self.edge_bin) - own * edge_counts == 0).to(torch.int64) * edge_counts
-        return self.compared(others.index_select(1, self.edge_slot) + empty - self.edge_result)
-
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
-            "edge_bin": self.edge_bin.numpy().astype(np.int32),
-            "bin_counts": self.bin_counts.numpy().astype(np.uint8),
-            "bin_constraint": self.bin_constraint.numpy().astype(np.int32),
+            "edge_bin": self.edge_bin.astype(np.int32),
+            "bin_counts": self.bin_counts.astype(np.uint8),
+            "bin_constraint": self.bin_constraint.astype(np.int32),
             **super().native_arrays(),
             "has_result": self.has_result.astype(np.uint8),
         }

@@ -14,14 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
-else:
-    torch = lazy("torch")
 
 Predicate = Callable[..., Any]
 
@@ -81,15 +77,15 @@ class ExternalLabelling(Labelling):
     native_kind: ClassVar[str] = "external"
     function: tuple[Predicate, ...]
 
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        current = positions.cpu().numpy()
+    def labels(self, positions: Positions) -> npt.NDArray[np.uint8]:
+        """[runs, variables] domain positions → [runs, edges]."""
         edge_start = self.edge_start()
-        labels = np.empty((len(current), edge_start[-1]), dtype=np.uint8)
+        labels = np.empty((len(positions), edge_start[-1]), dtype=np.uint8)
         for row in range(len(self)):
             first, last = self.scope_start[row], self.scope_start[row + 1]
-            for run, taken in enumerate(current[:, self.scope[first:last]]):
+            for run, taken in enumerate(positions[:, self.scope[first:last]]):
                 labels[run, edge_start[first] : edge_start[last]] = self.row_labels(row, taken)
-        return torch.from_numpy(labels).to(positions.device)
+        return labels
 
     def row_labels(self, row: int, positions: Positions) -> npt.NDArray[np.uint8]:
         """The labels of one constraint's edges, its scope being at these positions."""

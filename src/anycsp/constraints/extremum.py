@@ -16,16 +16,12 @@ import numpy.typing as npt
 from anycsp.constraints.base import IntArray, Labelling, Positions, Terms
 from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 NOTHING = -(2**61)
 """The maximum of no terms: below every term, and safe to subtract from."""
@@ -113,8 +109,8 @@ class ExtremumBlock(ComparisonBlock):
         return [
             ExtremumLabelling(
                 **self._common(rows, domains),
-                edge_term=torch.from_numpy(self.term),
-                is_result=torch.from_numpy(self._is_result()),
+                edge_term=self.term,
+                is_result=self._is_result(),
                 has_result=self.has_result[rows],
             )
         ]
@@ -123,38 +119,14 @@ class ExtremumBlock(ComparisonBlock):
 @dataclass(frozen=True)
 class ExtremumLabelling(ComparisonLabelling):
     native_kind: ClassVar[str] = "extremum"
-    edge_term: torch.Tensor
-    is_result: torch.Tensor
+    edge_term: IntArray
+    is_result: npt.NDArray[np.bool_]
     """[slots]"""
     has_result: npt.NDArray[np.bool_]
 
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        runs, slots = len(positions), len(self.variable)
-        now = self.edge_term[self.slot_edge + positions.index_select(1, self.variable)]  # [runs, slots]
-        listed = torch.where(self.is_result, NOTHING, now)
-        row = self.slot_constraint.expand(runs, -1)
-        nothing = torch.full((runs, len(self)), NOTHING, dtype=torch.int64, device=positions.device)
-        largest = nothing.scatter_reduce(1, row, listed, "amax")
-        # Take out one holder of the largest term, the first, and look again.
-        number = torch.arange(slots, device=positions.device)
-        holds = listed == largest.index_select(1, self.slot_constraint)
-        first = torch.full_like(nothing, slots).scatter_reduce(1, row, torch.where(holds, number, slots), "amin")
-        is_first = first.index_select(1, self.slot_constraint) == number
-        second = nothing.scatter_reduce(1, row, torch.where(is_first, NOTHING, listed), "amax")
-        others = torch.where(
-            is_first, second.index_select(1, self.slot_constraint), largest.index_select(1, self.slot_constraint)
-        )
-        target = self.bound.repeat(runs, 1)
-        target.index_add_(1, self.slot_constraint, torch.where(self.is_result, now, 0))
-        edge_is_result = self.is_result[self.edge_slot]
-        moved = torch.maximum(others.index_select(1, self.edge_slot), self.edge_term)
-        on_left = moved - target.index_select(1, self.slot_constraint).index_select(1, self.edge_slot)
-        on_right = (largest - self.bound).index_select(1, self.slot_constraint).index_select(1, self.edge_slot)
-        return self.compared(torch.where(edge_is_result, on_right - self.edge_term, on_left))
-
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
-            "term": self.edge_term.numpy(),
+            "term": self.edge_term,
             **super().native_arrays(),
             "has_result": self.has_result.astype(np.uint8),
         }

@@ -15,16 +15,12 @@ import numpy.typing as npt
 from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values
 from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ class LinearBlock(ComparisonBlock):
         return [
             LinearLabelling(
                 **self._common(self._nonempty(), domains),
-                edge_term=torch.from_numpy(edge_term),
+                edge_term=edge_term,
                 coefficient=self.coefficient,
             )
         ]
@@ -107,15 +103,8 @@ class LinearBlock(ComparisonBlock):
 class ResidualLabelling(ComparisonLabelling):
     """Labels of Σ term ∘ bound, whatever each value's term is."""
 
-    edge_term: torch.Tensor
+    edge_term: IntArray
     """[edges]: what the value contributes to the sum; coefficient · value in a linear comparison."""
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        now = self.edge_term[self.slot_edge + positions.index_select(1, self.variable)]  # [runs, slots]
-        total = (-self.bound).repeat(len(positions), 1)
-        total.index_add_(1, self.slot_constraint, now)
-        others = total.index_select(1, self.slot_constraint) - now
-        return self.compared(others.index_select(1, self.edge_slot) + self.edge_term)
 
 
 @dataclass(frozen=True)

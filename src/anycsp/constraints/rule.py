@@ -8,24 +8,20 @@ The label of edge (C, X = v) is the expression's truth with X at v and every oth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 from anycsp.model.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, expression_of
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 
 @dataclass(frozen=True)
@@ -118,13 +114,11 @@ class RuleBlock(Block):
         for row in rows:
             sizes = domains.sizes[self.scope_of(int(row))]
             grouped.setdefault((int(self.program[row]), *sizes.tolist()), []).append(int(row))
-        groups = [np.array(members, dtype=np.int64) for members in grouped.values()]
-        order = np.concatenate(groups) if groups else rows
+        order = np.array([row for members in grouped.values() for row in members], dtype=np.int64)
         parameter_start, parameters = ragged_rows(self.parameter_start, order)
         return [
             RuleLabelling(
                 **self._common(order, domains),
-                groups=tuple(self._group(members, domains) for members in groups),
                 program=self.program[order],
                 programs=self.programs,
                 parameter_start=parameter_start,
@@ -132,73 +126,14 @@ class RuleBlock(Block):
             )
         ]
 
-    def _group(self, rows: IntArray, domains: Domains) -> RuleGroup:
-        scopes = self.scopes_of(rows)
-        values = []
-        for column in scopes.T:
-            size = domains.sizes[column[0]]
-            table = domains.values[domains.start[column][:, None] + np.arange(size)]
-            # Constraints over one domain share its row.
-            values.append(torch.from_numpy(table[:1].copy() if (table == table[0]).all() else table))
-        return RuleGroup(
-            self.programs[self.program[rows[0]]],
-            torch.from_numpy(scopes.T.copy()),
-            tuple(values),
-            torch.from_numpy(self.parameters_of(rows).T.copy()),
-        )
-
-
-@dataclass(frozen=True)
-class RuleGroup:
-    """Constraints with one program and, slot by slot, equal domain sizes."""
-
-    program: Program
-    variable: torch.Tensor
-    """[slots, constraints]"""
-    values: tuple[torch.Tensor, ...]
-    """Per slot [constraints or 1, domain]."""
-    parameter: torch.Tensor
-    """[parameters, constraints]"""
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        """[runs, constraints · Σ domain]: slot by slot, all but one variable at its current value."""
-        runs, count = len(positions), self.variable.shape[1]
-        now = []
-        for variable, values in zip(self.variable, self.values, strict=True):
-            at = positions.index_select(1, variable)
-            taken = values[0][at] if len(values) == 1 else values[torch.arange(count, device=at.device), at]
-            now.append(taken.unsqueeze(2))
-        parameters = list(self.parameter.unsqueeze(2))
-        parts = []
-        for slot, values in enumerate(self.values):
-            slots = [*now[:slot], values.unsqueeze(0), *now[slot + 1 :]]
-            truth = torch.as_tensor(self.program.holds(slots, parameters), device=positions.device)
-            parts.append(truth.expand(runs, count, values.shape[1]))
-        return torch.cat(parts, dim=2).to(torch.uint8).view(runs, -1)
-
-    def to(self, device: torch.device) -> RuleGroup:
-        return replace(
-            self,
-            variable=self.variable.to(device),
-            values=tuple(v.to(device) for v in self.values),
-            parameter=self.parameter.to(device),
-        )
-
 
 @dataclass(frozen=True)
 class RuleLabelling(Labelling):
     native_kind: ClassVar[str] = "rule"
-    groups: tuple[RuleGroup, ...]
     program: IntArray
     programs: tuple[Program, ...]
     parameter_start: IntArray
     parameter: IntArray
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        return torch.cat([group.labels(positions) for group in self.groups], dim=1)
-
-    def to(self, device: torch.device) -> Self:
-        return replace(super().to(device), groups=tuple(group.to(device) for group in self.groups))
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         nodes = np.cumsum([0] + [len(p) for p in self.programs])

@@ -17,16 +17,12 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 Cell = Any
 """A value, "*", a range of values, or a set of values."""
@@ -142,35 +138,6 @@ class ShortTableLabelling(Labelling):
     native_kind: ClassVar[str] = "short_tuples"
     relation: IntArray
     relations: tuple[ShortRelation, ...]
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        edge_start = self.edge_start()
-        parts = []
-        for c in range(len(self)):
-            slots = slice(self.scope_start[c], self.scope_start[c + 1])
-            relation = self.relations[self.relation[c]]
-            low = torch.as_tensor(relation.low, device=positions.device)
-            high = torch.as_tensor(relation.high, device=positions.device)
-            now = positions[:, torch.as_tensor(self.scope[slots], device=positions.device)].unsqueeze(1)
-            agree = ((low <= now) & (now <= high)).to(torch.int64)  # [runs, rows, arity]
-            hit = agree.sum(dim=2, keepdim=True) - agree == low.shape[1] - 1
-            # Interval ends go into a difference array with one extra cell a slot; its running sum counts the rows.
-            first = torch.as_tensor(
-                edge_start[slots] - edge_start[slots.start] + np.arange(low.shape[1]), device=positions.device
-            )
-            sizes = np.diff(edge_start[slots.start : slots.stop + 1])
-            ends = torch.zeros(
-                len(positions), int(sizes.sum()) + len(sizes), dtype=torch.int64, device=positions.device
-            )
-            run, row, slot = hit.nonzero(as_tuple=True)
-            one = torch.ones_like(run)
-            ends.index_put_((run, first[slot] + low[row, slot]), one, accumulate=True)
-            ends.index_put_((run, first[slot] + high[row, slot] + 1), -one, accumulate=True)
-            keep = np.ones(ends.shape[1], dtype=np.bool_)
-            keep[np.cumsum(sizes + 1) - 1] = False
-            listed = ends.cumsum(1)[:, torch.as_tensor(keep, device=positions.device)] > 0
-            parts.append((listed == relation.allowed).to(torch.uint8))
-        return torch.cat(parts, dim=1)
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         cells = [r.low.size for r in self.relations]

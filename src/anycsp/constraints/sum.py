@@ -18,16 +18,12 @@ from anycsp.constraints.base import IntArray, Labelling, Positions, Terms
 from anycsp.constraints.comparison import ComparisonBlock, compare, operator_code
 from anycsp.constraints.linear import ResidualLabelling
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ class SumBlock(ComparisonBlock):
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         common = self._common(self._nonempty(), domains)
-        return [SumLabelling(**common, edge_term=torch.from_numpy(self.contribution))]
+        return [SumLabelling(**common, edge_term=self.contribution)]
 
 
 @dataclass(frozen=True)
@@ -105,4 +101,4 @@ class SumLabelling(ResidualLabelling):
     native_kind: ClassVar[str] = "sum"
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"term": self.edge_term.numpy(), **super().native_arrays()}
+        return {"term": self.edge_term, **super().native_arrays()}

@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import (
     Block,
-    ExceptionalLabelling,
     IntArray,
     Labelling,
     Positions,
@@ -30,16 +29,12 @@ from anycsp.constraints.base import (
     ragged_rows,
 )
 from anycsp.errors import ProblemError
-from anycsp.lazy import lazy
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
-    import torch
     from typing_extensions import Self
 
     from anycsp.model.problem import Problem
-else:
-    torch = lazy("torch")
 
 DENSE_LIMIT = 1 << 16
 """Relations over at most this many combinations are looked up in a truth table."""
@@ -332,26 +327,23 @@ def _matching(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     partner = common["scope"].reshape(-1, 2)[:, ::-1].reshape(-1).copy()
     return MatchingLabelling(
         **common,
-        partner=torch.from_numpy(partner),
-        offset=torch.from_numpy(offset),
-        conflict=torch.from_numpy(np.concatenate(pool)),
+        partner=partner,
+        offset=offset,
+        conflict=np.concatenate(pool),
     )
 
 
 @dataclass(frozen=True)
-class MatchingLabelling(ExceptionalLabelling):
+class MatchingLabelling(Labelling):
     native_kind: ClassVar[str] = "matching"
-    partner: torch.Tensor
+    partner: IntArray
     """[slots]: the other variable."""
-    offset: torch.Tensor
+    offset: IntArray
     """[slots]: where this slot's conflict list begins in the pool; indexed by the partner's position."""
-    conflict: torch.Tensor
-
-    def exceptions(self, positions: torch.Tensor) -> torch.Tensor:
-        return self.conflict[self.offset + positions.index_select(1, self.partner)]
+    conflict: IntArray
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"offset": self.offset.numpy(), "conflict": self.conflict.numpy().astype(np.int32)}
+        return {"offset": self.offset, "conflict": self.conflict.astype(np.int32)}
 
 
 # ── dense: one bit at a mixed-radix address ──────────────────────────────────────────────────────
@@ -368,31 +360,23 @@ def _dense(block: TableBlock, rows: IntArray, domains: Domains) -> Labelling:
     start = np.concatenate([[0], np.cumsum(arities)]).astype(np.int64)
     return DenseLabelling(
         **block._common(rows, domains),
-        base=torch.from_numpy(bounds[local]),
-        stride=torch.from_numpy(strides[ragged_rows(start, local)[1]]),
-        truth=torch.from_numpy(truth),
+        base=bounds[local],
+        stride=strides[ragged_rows(start, local)[1]],
+        truth=truth,
     )
 
 
 @dataclass(frozen=True)
 class DenseLabelling(Labelling):
     native_kind: ClassVar[str] = "dense"
-    base: torch.Tensor
+    base: IntArray
     """[constraints]: where the relation begins in `truth`."""
-    stride: torch.Tensor
+    stride: IntArray
     """[slots]"""
-    truth: torch.Tensor
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        own = positions.index_select(1, self.variable) * self.stride
-        address = self.base.repeat(len(positions), 1)
-        address.index_add_(1, self.slot_constraint, own)
-        others = address.index_select(1, self.slot_constraint) - own
-        own_stride = self.stride[self.edge_slot]
-        return self.truth[others.index_select(1, self.edge_slot) + self.edge_position * own_stride]
+    truth: npt.NDArray[np.uint8]
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {"base": self.base.numpy(), "stride": self.stride.numpy(), "truth": self.truth.numpy()}
+        return {"base": self.base, "stride": self.stride, "truth": self.truth}
 
 
 # ── tuples: the paper's method ───────────────────────────────────────────────────────────────────
@@ -409,7 +393,7 @@ def _tuple_lists(block: TableBlock, rows: IntArray, domains: Domains) -> Labelli
         allowed=np.array([r.allowed for r in relations], dtype=np.bool_),
         tuple_start=np.concatenate([[0], np.cumsum(cells)]).astype(np.int64),
         tuple_count=counts,
-        tuples=torch.from_numpy(np.concatenate([r.tuples.reshape(-1) for r in relations])),
+        tuples=np.concatenate([r.tuples.reshape(-1) for r in relations]),
     )
 
 
@@ -424,32 +408,12 @@ class TupleListLabelling(Labelling):
     tuple_start: IntArray
     """[relations + 1]: first cell of each relation in `tuples`; tuples are rows of the relation's arity."""
     tuple_count: IntArray
-    tuples: torch.Tensor
-
-    def labels(self, positions: torch.Tensor) -> torch.Tensor:
-        edge_start = self.edge_start()
-        labels = torch.empty(len(positions), int(edge_start[-1]), dtype=torch.uint8, device=positions.device)
-        for c in range(len(self)):
-            slots = slice(self.scope_start[c], self.scope_start[c + 1])
-            relation = int(self.relation[c])
-            arity = int(self.scope_start[c + 1] - self.scope_start[c])
-            rows = self.tuples[self.tuple_start[relation] : self.tuple_start[relation + 1]].view(-1, arity)
-            listed = int(self.allowed[relation])
-            edges = slice(int(edge_start[slots.start]), int(edge_start[slots.stop]))
-            labels[:, edges] = 1 - listed
-            offsets = torch.as_tensor(edge_start[slots], device=positions.device)
-            now = positions[:, torch.as_tensor(self.scope[slots], device=positions.device)]
-            agree = rows.unsqueeze(0) == now.unsqueeze(1)  # [runs, tuples, arity]
-            score = agree.sum(dim=2, keepdim=True)
-            hit = (score - agree.to(score.dtype)) == arity - 1
-            run, row, slot = hit.nonzero(as_tuple=True)
-            labels[run, offsets[slot] + rows[row, slot]] = listed
-        return labels
+    tuples: IntArray
 
     def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
             "relation": self.relation.astype(np.int32),
             "allowed": self.allowed.astype(np.uint8),
             "tuple_start": self.tuple_start,
-            "tuples": self.tuples.numpy().astype(np.int32),
+            "tuples": self.tuples.astype(np.int32),
         }

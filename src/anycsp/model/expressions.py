@@ -3,7 +3,7 @@
 An expression is a tree of integer operations (0 and 1 are the truth values); the operators are those of XCSP3's
 functional form plus `element` and `distinct`. A `Program` is the same tree in postfix order with its variables
 replaced by numbered slots and its constants by parameters, so that equal rules over different variables share one
-program. It is evaluated on numpy arrays and torch tensors alike, by broadcasting; cpp/families/rule.cpp reads
+program. It is evaluated on integers and numpy arrays alike, by broadcasting; cpp/families/rule.cpp reads
 the same arrays.
 
 Where an operation is undefined (division by zero, a negative exponent, an index outside its list) the
@@ -404,13 +404,13 @@ def expression_of(tree: Any, scope: Sequence[Variable]) -> Operand:
 
 
 def evaluate(expression: Operand, values: Mapping[int, Any] | Sequence[Any] | npt.NDArray[Any]) -> tuple[Any, Any]:
-    """The value, and where it is undefined, for the values of variables by index: numbers, arrays or tensors."""
+    """The value, and where it is undefined, for the values of variables by index: numbers or arrays."""
     scope, program, parameters = compile_expression(expression)
     return program.evaluate([values[x] for x in scope], parameters)
 
 
-# Arithmetic below uses operators only, so that it serves integers, numpy arrays and torch tensors alike;
-# multiplying a truth value by 1 makes it an integer in all three.
+# Arithmetic below uses operators only, so that it serves integers and numpy arrays alike;
+# multiplying a truth value by 1 makes it an integer in both.
 
 Result = tuple[Any, Any]
 
@@ -468,9 +468,7 @@ def _distinct(values: list[Any]) -> Any:
 
 def _circuit(values: list[Any]) -> Any:
     """Walk from the first node that does not point to itself: it must come back after visiting all such nodes."""
-    device = next((v.device for v in values if hasattr(v, "device") and hasattr(v, "cpu")), None)
-    arrays = [np.asarray(v.cpu() if hasattr(v, "cpu") else v) for v in values]
-    successor = np.stack(np.broadcast_arrays(*arrays), axis=-1)
+    successor = np.stack(np.broadcast_arrays(*map(np.asarray, values)), axis=-1)
     nodes = np.arange(len(values))
     inside = ((successor >= 0) & (successor < len(values))).all(axis=-1)
     successor = np.clip(successor, 0, len(values) - 1)
@@ -482,12 +480,7 @@ def _circuit(values: list[Any]) -> Any:
         at = np.take_along_axis(successor, at, axis=-1)
         returned = np.where((returned == 0) & (at == start)[..., 0], step, returned)
     # Coming back in exactly `size` steps visits that many active nodes: a node pointing to itself holds the walk.
-    truth = (inside & (size >= 2) & (returned == size)) * 1
-    if device is None:
-        return truth
-    import torch
-
-    return torch.from_numpy(np.asarray(truth)).to(device)
+    return (inside & (size >= 2) & (returned == size)) * 1
 
 
 def _all_equal(values: list[Any]) -> Any:

@@ -69,7 +69,7 @@ class Cycles:
             self._end = self._deadline
 
 
-class CoolingSearch:
+class CoolingEngine:
     """A network's engine whose temperature falls from hot to cold, again and again; see `Engine` for the face."""
 
     def __init__(
@@ -105,7 +105,7 @@ class CoolingSearch:
                 return self.steps - first
 
     @property
-    def positions(self) -> Any:
+    def positions(self) -> npt.NDArray[np.integer[Any]]:
         return self.engine.positions
 
     def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from anycsp import native
 from anycsp.engine import Engine, NeuralEngine, TemperedEngine
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
-from anycsp.neural.cooling import CoolingSearch
-from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural import require_torch
+from anycsp.neural.cooling import CoolingEngine
+from anycsp.neural.engine_native import NativeEngine
+from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature, as_range
-
-if TYPE_CHECKING:
-    from anycsp.neural.engine_native import NativeSearch
-    from anycsp.neural.models import Model
 
 
 def neural_engine(
@@ -25,28 +21,42 @@ def neural_engine(
     temperature: Temperature,
     threads: int,
     *,
+    device: str = "cpu",
     steps: int | None = None,
     seconds: float | None = None,
 ) -> NeuralEngine:
-    """The native engine on the processor, where it was built; the PyTorch twin elsewhere. `steps` and `seconds` say
-    when the search will end, where that is known: cooling is planned to end with it."""
+    """The native engine on the processor, where it was built; PyTorch's elsewhere. `steps` and `seconds` say when the
+    search will end, where that is known: cooling is planned to end with it."""
     hot, cold = as_range(temperature)
     engine: TemperedEngine
-    if native.available() and graph.device.type == "cpu":
-        from anycsp.neural.engine_native import NativeSearch
-
-        engine = NativeSearch(graph, model.policy, runs, seed, hot, threads, model.guidance)
+    if native.available() and device == "cpu":
+        engine = NativeEngine(graph, model.weights, runs, seed, hot, threads, model.guidance)
     else:
+        engine = _torch_engine(graph, model, runs, seed, hot, threads, device)
+    return engine if hot == cold else CoolingEngine(engine, runs, hot, cold, steps, seconds)
+
+
+def _torch_engine(
+    graph: ConstraintValueGraph, model: Model, runs: int, seed: int, temperature: float, threads: int, device: str
+) -> TemperedEngine:
+    if device == "cpu":
+        require_torch(f"neural search without the native module, which is {native.why_not()},")
         native.warn_if_missing()
-        engine = TwinSearch(graph, model.policy, runs, seed, hot, model.guidance)
-    return engine if hot == cold else CoolingSearch(engine, runs, hot, cold, steps, seconds)
+    else:
+        require_torch(f"device {device!r}")
+    import torch
+
+    from anycsp.neural.engine_torch import TorchEngine
+    from anycsp.neural.tensors import TensorGraph
+
+    tensors = TensorGraph(graph, torch.device(device))
+    return TorchEngine(tensors, model.network(device), runs, seed, temperature, model.guidance, threads)
 
 
-def profiled(engine: Engine) -> NativeSearch:
-    """The native search inside an engine, with its clock running; errors where there is none to profile."""
-    network: Any = engine.engine if isinstance(engine, CoolingSearch) else engine
-    if not hasattr(network, "enable_profile"):
+def profiled(engine: Engine) -> NativeEngine:
+    """The native engine inside an engine, with its clock running; errors where there is none to profile."""
+    network = engine.engine if isinstance(engine, CoolingEngine) else engine
+    if not isinstance(network, NativeEngine):
         raise AnyCSPError("a profile needs --search neural, the processor and the native module")
-    search: NativeSearch = network
-    search.enable_profile()
-    return search
+    network.enable_profile()
+    return network

@@ -1,4 +1,4 @@
-"""The native search: R runs of the policy on one graph, stepping in C++ without the interpreter.
+"""The native engine: R runs of the policy on one graph, stepping in C++ without the interpreter.
 
 Same mathematics as `PolicyNetwork.forward` followed by sampling; docs/speed.md says how it is computed.
 """
@@ -11,27 +11,27 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from anycsp import native
+from anycsp.constraints.external import ExternalLabelling
 from anycsp.engine import Improvement
 from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.guidance import UNGUIDED, Guidance
 from anycsp.neural.native_weights import step_weights
-from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.profile import PHASES, Profile
+from anycsp.neural.weights import Weights
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 
-class NativeSearch:
+class NativeEngine:
     """R runs of the policy on one graph; see `Engine` for the face."""
 
     def __init__(
         self,
         graph: ConstraintValueGraph,
-        policy: PolicyNetwork,
+        policy: Weights,
         runs: int | range = 1,
         seed: int = 0,
         temperature: float = 1.0,
@@ -45,7 +45,7 @@ class NativeSearch:
         config = policy.config
         indices = range(runs) if isinstance(runs, int) else runs
         module = native.module()
-        problem = native.native_problem(graph)
+        problem = graph.native_problem
         layout = module.Layout(problem, config.aggregation, config.hidden, config.weighted, form, tile_bytes)
         self.form, self.tiles = "linear" if layout.linear else "direct", int(layout.tiles)
         options = {
@@ -60,7 +60,7 @@ class NativeSearch:
             "hidden": config.hidden,
             "aggregation": config.aggregation,
             "gain": config.features == "gain",
-            "inertia": float(policy.inertia.detach()) if policy.inertia is not None else 0.0,
+            "inertia": float(policy.arrays["inertia"]) if config.inertia else 0.0,
         }
         network = module.make_network(step_weights(policy, layout.linear), layout, options)
         constant = np.ascontiguousarray(graph.constant, dtype=np.float64)
@@ -155,12 +155,11 @@ class NativeSearch:
 
 def _external(graph: ConstraintValueGraph) -> Callable[[npt.NDArray[np.int32]], npt.NDArray[np.uint8]] | None:
     """The labels of families that live in Python, all of them side by side; None where there are none."""
-    labellings = [l for l in graph.labellings if l.native_kind == "external"]
+    labellings = [l for l in graph.labellings if isinstance(l, ExternalLabelling)]
     if not labellings:
         return None
 
     def labels(positions: npt.NDArray[np.int32]) -> npt.NDArray[np.uint8]:
-        given = torch.from_numpy(positions).to(torch.int64)
-        return np.ascontiguousarray(torch.cat([l.labels(given) for l in labellings], dim=1).numpy())
+        return np.concatenate([l.labels(positions) for l in labellings], axis=1)
 
     return labels

@@ -11,13 +11,14 @@ A pull that melts the frozen domains of one problem keeps another from ever orde
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anycsp.errors import AnyCSPError
-from anycsp.graph import ConstraintValueGraph
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from anycsp.neural.tensors import TensorGraph
 
 
 class Guidance(NamedTuple):
@@ -65,9 +66,9 @@ def updated(trace: Tensor, satisfied: Tensor, guidance: Guidance) -> Tensor:
     return guidance.memory * trace + (~satisfied).to(trace.dtype)
 
 
-def guided(graph: ConstraintValueGraph, logits: Tensor, labels: Tensor, trace: Tensor, guidance: Guidance) -> Tensor:
+def guided(graph: TensorGraph, logits: Tensor, labels: Tensor, trace: Tensor, guidance: Guidance) -> Tensor:
     """[runs, values]"""
-    violated = torch.zeros_like(logits)
+    violated = logits.new_zeros(logits.shape)
     violated.index_add_(1, graph.edge_value, trace.index_select(1, graph.edge_constraint) * (1 - labels))
     strength = logits.new_tensor(guidance.of(range(len(logits))))[:, None]
     return logits - strength * violated / graph.by_value.start.diff().clamp(min=1)

@@ -1,4 +1,4 @@
-"""The native training operations as autograd functions; `operations.TwinOperations` says what they compute.
+"""The native training operations as autograd functions; `policy.TorchOperations` says what they compute.
 
 Forward passes keep their inputs only; backward passes compute the activations of a block again while it is in cache.
 The parameters of a network enter as one vector, which `prepared` makes once for all steps of a window.
@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from anycsp import native
-from anycsp.graph import ConstraintValueGraph
-from anycsp.neural.operations import Choice
+from anycsp.neural.operations import Choice, Operations
+from anycsp.neural.policy import TORCH
+from anycsp.neural.tensors import TensorGraph
 
 _ARGUMENT = {torch.float32: torch.int32, torch.float64: torch.int64}
 _layers: WeakKeyDictionary[nn.Sequential, Any] = WeakKeyDictionary()
@@ -53,16 +54,16 @@ class NativeOperations:
         )
         return result
 
-    def to_constraints(self, graph: ConstraintValueGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
+    def to_constraints(self, graph: TensorGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
         return _aggregate(graph, "constraints", graph.num_constraints, how, messages, labels)
 
-    def to_values(self, graph: ConstraintValueGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
+    def to_values(self, graph: TensorGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
         return _aggregate(graph, "values", graph.num_values, how, messages, labels)
 
-    def to_variables(self, graph: ConstraintValueGraph, z: Tensor, how: str) -> Tensor:
+    def to_variables(self, graph: TensorGraph, z: Tensor, how: str) -> Tensor:
         return _aggregate(graph, "variables", graph.num_variables, how, z, None)
 
-    def cell(self, graph: ConstraintValueGraph, cell: nn.GRUCell, z: Tensor, variable: Tensor, h: Tensor) -> Tensor:
+    def cell(self, graph: TensorGraph, cell: nn.GRUCell, z: Tensor, variable: Tensor, h: Tensor) -> Tensor:
         result: Tensor = _Cell.apply(  # type: ignore[no-untyped-call]
             graph.native_edges, z, variable, h, self._parameters(cell)
         )
@@ -70,7 +71,7 @@ class NativeOperations:
 
     def choice(
         self,
-        graph: ConstraintValueGraph,
+        graph: TensorGraph,
         logits: Tensor,
         positions: Tensor,
         epsilon: float,
@@ -85,7 +86,7 @@ class NativeOperations:
 
     # ── without gradients ────────────────────────────────────────────────────────────────────────
 
-    def draw(self, graph: ConstraintValueGraph, logits: Tensor, seed: int, runs: range, step: int) -> Tensor:
+    def draw(self, graph: TensorGraph, logits: Tensor, seed: int, runs: range, step: int) -> Tensor:
         positions = torch.empty(len(logits), graph.num_variables, dtype=torch.int64)
         if len(runs) != len(logits):
             raise ValueError("logits are not those of the runs")
@@ -94,24 +95,28 @@ class NativeOperations:
         )
         return positions
 
-    def labels(self, graph: ConstraintValueGraph, positions: Tensor) -> Tensor:
+    def labels(self, graph: TensorGraph, positions: Tensor) -> Tensor:
         out = torch.empty(len(positions), graph.num_edges, dtype=torch.uint8)
-        for family in self._ops.edge_labels(graph.native_problem, _array(positions), out.numpy()):
-            labelling = graph.labellings[family]
-            out[:, graph.labelling_edges[family]] = labelling.labels(positions)
+        for family in self._ops.edge_labels(graph.topology.native_problem, _array(positions), out.numpy()):
+            out[:, graph.family_edges[family]] = graph.family_labels[family](positions)
         return out
 
-    def value_features(self, graph: ConstraintValueGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
+    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
         out = torch.empty(len(positions) * graph.num_values, 4 if gain else 1)
         satisfied = self.satisfied_weight(graph, labels, graph.relative_weight).numpy() if gain else None
         degree = graph.value_degree.numpy() if gain else None
         self._ops.value_features(graph.native_edges, _array(positions), satisfied, degree, out.numpy())
         return out
 
-    def satisfied_weight(self, graph: ConstraintValueGraph, labels: Tensor, weight: Tensor) -> Tensor:
+    def satisfied_weight(self, graph: TensorGraph, labels: Tensor, weight: Tensor) -> Tensor:
         out = torch.empty(len(labels), graph.num_values)
         self._ops.satisfied_weight(graph.native_edges, _array(labels), _array(weight), out.numpy())
         return out
+
+
+def fastest(device: torch.device | str = "cpu") -> Operations:
+    """Native operations where the module was built and tensors lie in main memory, else PyTorch's."""
+    return NativeOperations() if native.available() and torch.device(device).type == "cpu" else TORCH
 
 
 def _vector(network: nn.Module) -> Tensor:
@@ -179,7 +184,7 @@ class _Rows(torch.autograd.Function):
 
 
 def _aggregate(
-    graph: ConstraintValueGraph, receivers: str, count: int, how: str, messages: Tensor, labels: Tensor | None
+    graph: TensorGraph, receivers: str, count: int, how: str, messages: Tensor, labels: Tensor | None
 ) -> Tensor:
     if messages.ndim != 2:
         raise ValueError("messages are not [rows, features]")

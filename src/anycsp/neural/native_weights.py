@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.weights import Weights
 
 FloatArray = npt.NDArray[np.float64]
-Weights = dict[str, Callable[[], npt.NDArray[np.float32]]]
+StepWeights = dict[str, Callable[[], npt.NDArray[np.float32]]]
 
 
 def _centred(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -30,16 +30,14 @@ def _centred(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return centred
 
 
-def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
+def step_weights(policy: Weights, linear: bool) -> StepWeights:
     """Every matrix [outputs, inputs] and vector of the native step by name; `.bias` beside a matrix that has one.
     Each is computed when it is called for, so that only one exists at a time."""
-    parameters = dict(policy.named_parameters())
     d = policy.config.hidden
-    weights: Weights = {}
+    weights: StepWeights = {}
 
     def plain(name: str) -> npt.NDArray[np.float32]:
-        array: npt.NDArray[np.float32] = parameters[name].detach().cpu().numpy()
-        return array
+        return policy.arrays[name]
 
     def double(name: str) -> FloatArray:
         return plain(name).astype(np.float64)
@@ -53,7 +51,7 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
 
     def centred_layer(name: str, module: str) -> None:
         put(name, lambda: _centred(plain(f"{module}.weight")))
-        if f"{module}.bias" in parameters:
+        if f"{module}.bias" in policy.arrays:
             put(f"{name}.bias", lambda: _centred(plain(f"{module}.bias")))
 
     def norm(name: str, module: str) -> None:
@@ -77,7 +75,7 @@ def step_weights(policy: PolicyNetwork, linear: bool) -> Weights:
     norm("variable_norm", "variable_update.3")
 
     def by_weight() -> FloatArray:
-        return double("weight_message.weight") if policy.weight_message is not None else np.zeros((d, 2))
+        return double("weight_message.weight") if policy.config.weighted else np.zeros((d, 2))
 
     if linear:
 

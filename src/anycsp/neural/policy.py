@@ -1,4 +1,4 @@
-"""The policy network π_θ: Appendix A of the paper on one page, plus two optional inputs.
+"""The policy network π_θ: Appendix A of the paper on one page, plus optional inputs.
 
     x = E([h, L_V])                                   value encoder
     m(v,0), m(v,1) = M_V(x)                           value → constraint messages
@@ -7,56 +7,25 @@
     z(X) = U_X(⊕ z(v));       h' = G(h, z(v) + z(X))
     o(v) = O(h'(v))                                   logits, softmax within each domain
 
-This is the readable reference; `cpp/neural` computes the same step fused, and the tests hold the two equal.
+This is the readable reference: the network, then the operations its equations are written in. `cpp/neural` computes the
+same step fused, `cpp/training` the same operations, and the tests hold them equal.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+import warnings
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from anycsp.errors import ModelError
-from anycsp.graph import ConstraintValueGraph
-from anycsp.neural.operations import GAIN_FEATURES, TWIN, Operations
+from anycsp.neural.operations import Choice, Operations
+from anycsp.neural.sampling import sample_global
+from anycsp.neural.tensors import Incidence, TensorGraph
+from anycsp.neural.weights import GAIN_FEATURES, PolicyConfig, Weights
 
-AGGREGATIONS = ("sum", "mean", "max")
-
-
-@dataclass(frozen=True)
-class PolicyConfig:
-    """What determines the shapes and the mathematics of a policy."""
-
-    hidden: int = 32
-    """Latent dimension d."""
-    aggregation: str = "max"
-    """⊕ at constraints, values and variables: sum, mean or max."""
-    features: str = "none"
-    """"gain" adds, for every value, what moving there alone would gain; "none" is the paper."""
-    inertia: bool = False
-    """Add a learned multiple of L_V to the logits, so that keeping a value is the default."""
-    weighted: bool = False
-    """Constraint weight and hardness enter the constraint's message."""
-    sampling: str = "global"
-    """"global": every variable draws a new value; "local": one variable moves (Appendix C)."""
-
-    def __post_init__(self) -> None:
-        checks = {
-            "aggregation": self.aggregation in AGGREGATIONS,
-            "features": self.features in ("none", "gain"),
-            "sampling": self.sampling in ("global", "local"),
-            "hidden": isinstance(self.hidden, int) and self.hidden > 0,
-            "inertia": isinstance(self.inertia, bool),
-            "weighted": isinstance(self.weighted, bool),
-        }
-        for field, valid in checks.items():
-            if not valid:
-                raise ModelError(f"policy config: {field} = {getattr(self, field)!r} is not known")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+ABSENT_LOGIT = -1e9
+"""The logit of a padding value: its probability is exactly 0 and its gradient too."""
 
 
 class PolicyOutput(NamedTuple):
@@ -77,9 +46,8 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         d = config.hidden
         self.config = config
-        inputs = d + 1 + (GAIN_FEATURES if config.features == "gain" else 0)
         self.initial_state = nn.Parameter(torch.randn(d) / d**0.5)
-        self.encoder = _mlp(inputs, d, d)
+        self.encoder = _mlp(config.inputs, d, d)
         self.value_message = nn.Sequential(nn.Linear(d, 2 * d, bias=False), nn.LayerNorm(2 * d))
         self.constraint_message = nn.Sequential(
             nn.Linear(d, d), nn.ReLU(), nn.Linear(d, 2 * d, bias=False), nn.LayerNorm(2 * d)
@@ -93,14 +61,28 @@ class PolicyNetwork(nn.Module):
         if self.weight_message is not None:
             nn.init.zeros_(self.weight_message.weight)  # an unweighted instance and a fresh model see no difference
 
-    def start(self, graph: ConstraintValueGraph, runs: int) -> Tensor:
+    @staticmethod
+    def of(weights: Weights, device: torch.device | str = "cpu") -> PolicyNetwork:
+        """The network with these weights, for use and not for training until told otherwise."""
+        network = PolicyNetwork(weights.config)
+        network.load_state_dict({name: torch.tensor(array) for name, array in weights.arrays.items()})
+        return network.to(device).eval()
+
+    def weights(self) -> Weights:
+        """A copy of its parameters as arrays."""
+        arrays = {name: tensor.detach().cpu().numpy().copy() for name, tensor in self.state_dict().items()}
+        return Weights(self.config, arrays)
+
+    def start(self, graph: TensorGraph, runs: int) -> Tensor:
         """h^(0): the learned initial state at every value."""
         return self.initial_state.expand(runs, graph.num_values, -1)
 
     def forward(
-        self, graph: ConstraintValueGraph, state: Tensor, positions: Tensor, labels: Tensor, ops: Operations = TWIN
+        self, graph: TensorGraph, state: Tensor, positions: Tensor, labels: Tensor, ops: Operations | None = None
     ) -> PolicyOutput:
-        """One iteration of the search for `runs` assignments of the graph's problems."""
+        """One iteration of the search for `runs` assignments of the graph's problems, computed by `ops` (PyTorch's own
+        where none are given)."""
+        ops = ops or TORCH
         runs, values, d = state.shape
         how = self.config.aggregation
         h = state.reshape(runs * values, d)
@@ -122,7 +104,130 @@ class PolicyNetwork(nn.Module):
         return PolicyOutput(logits, h.view(runs, values, d))
 
 
-def weight_features(graph: ConstraintValueGraph) -> Tensor:
+def weight_features(graph: TensorGraph) -> Tensor:
     """[constraints, 2]: log of the weight relative to the instance's mean, and hardness."""
-    hard = torch.from_numpy(graph.terms.hard).to(graph.device)
-    return torch.stack([graph.relative_weight.log(), hard.to(torch.float32)], dim=1)
+    return torch.stack([graph.relative_weight.log(), graph.hard.to(torch.float32)], dim=1)
+
+
+# ── the operations ───────────────────────────────────────────────────────────────────────────────
+
+
+class TorchOperations:
+    """What the operations of a search step compute, on any device."""
+
+    name = "torch"
+
+    def prepared(self, policy: nn.Module) -> TorchOperations:
+        return self
+
+    def rows(
+        self,
+        network: nn.Sequential,
+        x: Tensor,
+        plus: Tensor | None = None,
+        constant: Tensor | None = None,
+        residual: bool = False,
+    ) -> Tensor:
+        inputs = x if plus is None else x + plus
+        result: Tensor = network(inputs if constant is None else torch.cat([inputs, constant], dim=1))
+        return result + x if residual else result
+
+    def to_constraints(self, graph: TensorGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
+        column = graph.edge_value * 2 + labels  # [runs, edges]: message row (v, L_E)
+        return aggregate(messages, column, graph.by_constraint, 2 * graph.num_values, how)
+
+    def to_values(self, graph: TensorGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
+        column = (graph.edge_constraint * 2 + labels).index_select(1, graph.by_value.edge)
+        return aggregate(messages, column, graph.by_value, 2 * graph.num_constraints, how)
+
+    def to_variables(self, graph: TensorGraph, z: Tensor, how: str) -> Tensor:
+        runs = len(z) // max(graph.num_values, 1)
+        own = torch.arange(graph.num_values, device=z.device).expand(runs, -1)
+        return aggregate(z, own, graph.by_variable, graph.num_values, how)
+
+    def cell(self, graph: TensorGraph, cell: nn.GRUCell, z: Tensor, variable: Tensor, h: Tensor) -> Tensor:
+        of_variable = variable.view(-1, graph.num_variables, z.shape[1])
+        result: Tensor = cell(z + of_variable.index_select(1, graph.value_variable).reshape_as(z), h)
+        return result
+
+    def choice(
+        self,
+        graph: TensorGraph,
+        logits: Tensor,
+        positions: Tensor,
+        epsilon: float,
+        entropy: bool,
+        reward: Tensor | None,
+    ) -> Choice:
+        log_phi = torch.log_softmax(graph.by_variable_padded(logits, ABSENT_LOGIT), dim=2)
+        chosen = log_phi.gather(2, positions[:, :, None]).squeeze(2)
+        phi = log_phi.exp()
+        return Choice(
+            (chosen.exp() + epsilon).log() if epsilon else chosen,
+            -(phi * log_phi).sum(dim=2) if entropy else None,
+            None if reward is None else (phi * graph.by_variable_padded(reward, 0.0).to(phi.dtype)).sum(dim=2),
+        )
+
+    def draw(self, graph: TensorGraph, logits: Tensor, seed: int, runs: range, step: int) -> Tensor:
+        return sample_global(graph, logits, 1.0, seed, runs, step)
+
+    def labels(self, graph: TensorGraph, positions: Tensor) -> Tensor:
+        return graph.labels(positions)
+
+    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
+        chosen = graph.chosen(positions).reshape(-1, 1).to(torch.float32)
+        if not gain:
+            return chosen
+        satisfied_at = self.satisfied_weight(graph, labels, graph.relative_weight)
+        return torch.cat([chosen, gain_features(graph, positions, satisfied_at).reshape(-1, GAIN_FEATURES)], dim=1)
+
+    def satisfied_weight(self, graph: TensorGraph, labels: Tensor, weight: Tensor) -> Tensor:
+        satisfied = torch.zeros(len(labels), graph.num_values, device=graph.device)
+        return satisfied.index_add_(1, graph.edge_value, labels.to(torch.float32) * weight[graph.edge_constraint])
+
+
+TORCH = TorchOperations()
+
+
+def gain_features(graph: TensorGraph, positions: Tensor, satisfied_at: Tensor) -> Tensor:
+    """[runs, values, 3] for g(v) = change in satisfied weight if only X moved to v:
+    g/√(deg+1), clip(g, ±2)/2, log1p(violated weight at v). Sums of edge labels, so any constraint has them."""
+    now = satisfied_at.gather(1, graph.value_start[:-1] + positions).index_select(1, graph.value_variable)
+    gain = satisfied_at - now
+    degree = graph.value_degree
+    return torch.stack(
+        [gain / (degree + 1).sqrt(), gain.clamp(-2, 2) / 2, (degree - satisfied_at).clamp(min=0).log1p()], dim=2
+    )
+
+
+_REDUCE = {"sum": "sum", "mean": "mean", "max": "amax"}
+
+
+def aggregate(messages: Tensor, column: Tensor, incidence: Incidence, sources: int, how: str) -> Tensor:
+    """⊕: gather message rows and reduce them per receiving vertex, by SUM, MEAN or MAX (0 where nothing arrives).
+    messages [runs·sources, d], column [runs, edges] → [runs·rows, d].
+
+    Row r of run i reduces the messages `i·sources + column[i, start[r]:start[r+1]]`.
+    """
+    runs, edges = column.shape
+    rows = len(incidence.start) - 1
+    offset = torch.arange(runs, device=column.device).view(-1, 1)
+    flat = (column + offset * sources).reshape(-1)
+    start = (incidence.start[:-1] + offset * edges).reshape(-1)
+    start = torch.cat([start, start.new_tensor([runs * edges])])
+    ones = torch.ones(runs * edges, dtype=messages.dtype, device=messages.device)
+    if messages.is_cuda or edges == 0:
+        return _scatter(messages, flat, start, how)
+    with warnings.catch_warnings():  # torch announces its CSR support as beta, once a process
+        warnings.simplefilter("ignore", UserWarning)
+        matrix = torch.sparse_csr_tensor(start, flat, ones, size=(runs * rows, len(messages)), check_invariants=False)
+    reduced: Tensor = torch.sparse.mm(matrix, messages, _REDUCE[how])
+    return reduced
+
+
+def _scatter(messages: Tensor, flat: Tensor, start: Tensor, how: str) -> Tensor:
+    rows = len(start) - 1
+    row = torch.repeat_interleave(torch.arange(rows, device=flat.device), start.diff())
+    out = messages.new_zeros(rows, messages.shape[1])
+    index = row[:, None].expand(-1, messages.shape[1])
+    return out.scatter_reduce(0, index, messages.index_select(0, flat), _REDUCE[how], include_self=False)

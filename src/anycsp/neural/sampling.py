@@ -1,4 +1,4 @@
-"""Drawing assignments: the PyTorch twin of native sampling, with the same counter-based draws.
+"""Drawing assignments in PyTorch, with the same counter-based draws as the native engine.
 
 One uniform number a variable picks the first value whose cumulative weight exceeds u · total. Sums run in
 double precision over all values end to end, so ragged domains need no padding.
@@ -9,29 +9,28 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from anycsp.graph import ConstraintValueGraph
-from anycsp.neural.randomness import uniforms
+from anycsp.neural.tensors import TensorGraph
+from anycsp.randomness import uniforms
 
 
-def initial_positions(graph: ConstraintValueGraph, seed: int, runs: range, step: int = 0) -> Tensor:
-    """α^(0): every variable uniform over its domain. The draw of step 0; of minus `step` where a run begins anew."""
-    u = uniforms(seed, runs, -step, graph.num_variables, graph.device)
-    return torch.minimum((u.double() * graph.domain_size).long(), graph.domain_size - 1)
+def _uniforms(graph: TensorGraph, seed: int, runs: range, step: int) -> Tensor:
+    """[runs, variables] in double precision, on the graph's device."""
+    return graph.tensor(uniforms(seed, runs, step, graph.num_variables)).double()
 
 
 def sample_global(
-    graph: ConstraintValueGraph, logits: Tensor, temperature: float | Tensor, seed: int, runs: range, step: int
+    graph: TensorGraph, logits: Tensor, temperature: float | Tensor, seed: int, runs: range, step: int
 ) -> Tensor:
     """α ~ φ: every variable draws from the softmax within its own domain. [runs, variables] positions."""
     highest = _segment_max(graph, logits)
     weight = ((logits - highest.index_select(1, graph.value_variable)) / temperature).double().exp()
-    u = uniforms(seed, runs, step, graph.num_variables, graph.device).double()
+    u = _uniforms(graph, seed, runs, step)
     value = _pick(weight, graph.value_start[:-1], graph.value_start[1:], u)
     return value - graph.value_start[:-1]
 
 
 def sample_local(
-    graph: ConstraintValueGraph,
+    graph: TensorGraph,
     logits: Tensor,
     positions: Tensor,
     temperature: float | Tensor,
@@ -50,7 +49,7 @@ def sample_local(
     highest = highest.scatter_reduce(1, value_instance, masked, "amax")
     movable = highest.isfinite()
     shifted = (masked - highest.masked_fill(~movable, 0).gather(1, value_instance)) / temperature
-    u = uniforms(seed, runs, step, graph.num_variables, graph.device).index_select(1, first[:-1]).double()
+    u = _uniforms(graph, seed, runs, step).index_select(1, first[:-1])
     value = _pick(shifted.double().exp(), begin, end, u)
     moved = positions.clone()
     variable = graph.value_variable[value]
@@ -58,7 +57,7 @@ def sample_local(
     return moved.scatter_(1, variable, target)
 
 
-def _segment_max(graph: ConstraintValueGraph, logits: Tensor) -> Tensor:
+def _segment_max(graph: TensorGraph, logits: Tensor) -> Tensor:
     index = graph.value_variable.expand_as(logits)
     return logits.new_full((len(logits), graph.num_variables), -torch.inf).scatter_reduce(1, index, logits, "amax")
 

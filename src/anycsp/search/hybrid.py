@@ -84,11 +84,14 @@ class HybridSearch:
         temperature: Temperature,
         threads: int,
         *,
+        device: str = "cpu",
         steps: int | None = None,
         seconds: float | None = None,
     ) -> None:
         self.graph = graph
-        self._network = neural_engine(graph, model, runs, seed, temperature, threads, steps=steps, seconds=seconds)
+        self._network = neural_engine(
+            graph, model, runs, seed, temperature, threads, device=device, steps=steps, seconds=seconds
+        )
         strategy = choose_strategy(graph)
         self._scheduled = strategy == "annealing" and seconds is not None
         free_seconds = None if seconds is None else seconds * (1 - LEAST_SHARE)

@@ -49,7 +49,7 @@ class LocalSearch:
         self._end = (FOREVER if steps is None else steps, math.inf if seconds is None else seconds)
         try:
             self._search = native.module().LocalSearch(
-                native.native_problem(graph), self.strategy, parameters, runs, seed & (2**64 - 1), threads, graded,
+                graph.native_problem, self.strategy, parameters, runs, seed & (2**64 - 1), threads, graded,
                 _external(graph),
             )  # fmt: skip
         except ValueError as error:

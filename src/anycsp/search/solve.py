@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from anycsp.engine import Engine
 from anycsp.errors import AnyCSPError, ProblemError
@@ -18,16 +17,17 @@ from anycsp.model.problem import Assignment, Problem
 from anycsp.neural.engine import neural_engine, profiled
 from anycsp.neural.guidance import Guidance, as_guidance
 from anycsp.neural.models import Model, choose_model, load_model
-from anycsp.neural.sampling import initial_positions
 from anycsp.neural.temperature import Temperature, as_temperature
 from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import presolved
+from anycsp.randomness import initial_positions
 from anycsp.search.auto import choose_search
 from anycsp.search.driver import Callback, Limits, Progress, drive
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.optimize import optimize
 from anycsp.search.result import Result, TracePoint, objective_of
+from anycsp.threads import available_threads
 
 __all__ = ["Callback", "Progress", "Result", "TracePoint", "solve"]
 
@@ -104,27 +104,24 @@ def solve(
         )
     if search == "auto":
         search = choose_search(problem, model)
-    threads = threads or torch.get_num_threads()
-    torch.set_num_threads(threads)
+    threads = threads or available_threads()
     chosen = None
     if search != "local":
         chosen = model if isinstance(model, Model) else load_model(choose_model(problem) if model == "auto" else model)
         if guidance is not None:
             chosen = replace(chosen, guidance=guidance)
     runs = runs or (chosen.runs if chosen is not None else threads)
-    check_memory([problem], runs=runs, hidden=chosen.policy.config.hidden if chosen is not None else 1)
+    check_memory([problem], runs=runs, hidden=chosen.weights.config.hidden if chosen is not None else 1)
     reduced = presolved(problem, presolve and hint is None)
     graph = compile_graph(reduced.problem)
     engine: Engine
     if chosen is None:
         engine = LocalSearch(graph, "auto", runs, seed, threads, steps=steps, seconds=time_limit)
     else:
-        graph = graph.to(device)
-        chosen.policy.to(device)
         heat = temperature or chosen.temperature_for(problem)
         kind = HybridSearch if search == "hybrid" else neural_engine
-        engine = kind(graph, chosen, runs, seed, heat, threads, steps=steps, seconds=time_limit)
-    start = initial_positions(graph, seed, range(runs)).cpu().numpy()
+        engine = kind(graph, chosen, runs, seed, heat, threads, device=device, steps=steps, seconds=time_limit)
+    start = initial_positions(graph.domains.sizes, seed, range(runs))
     if hint is not None:
         start = _hinted(problem, hint, start)
     elif search != "neural" and (first := constructed(reduced.problem)) is not None:

@@ -15,8 +15,8 @@ from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.errors import AnyCSPError
 from anycsp.neural.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
-from anycsp.neural.policy import PolicyConfig
 from anycsp.neural.temperature import Temperature, as_json, as_temperature
+from anycsp.neural.weights import PolicyConfig
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,8 +34,8 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 CHOICES = {
     "lifetime": ("fixed", "log-uniform"),
-    "reward": ("improve", "quality", "reach"),
-    "baseline": ("none", "leave-one-out", "per-step"),
+    "reward": ("improve", "quality"),
+    "baseline": ("none", "leave-one-out"),
     "normalise": ("none", "rms", "depth"),
 }
 
@@ -79,10 +79,6 @@ class TrainingConfig:
     """Search steps after which an instance is replaced; beyond `window` the search state is carried, detached."""
     lifetime: str = "fixed"
     """"fixed": every instance is searched `depth` steps; "log-uniform": between one window and `depth`."""
-    polish: int = 0
-    """Proposals of compiled annealing for every value after each draw; what they make of it is rewarded and next α."""
-    fork: bool = False
-    """At each window all replicas of an instance continue from the same one of them, chosen at random."""
     training_temperature: Sequence[float] = (1.0, 1.0)
     """Every window of a search draws the temperature of its softmax from this range, log-uniformly."""
     guidance: Guidance = UNGUIDED
@@ -90,13 +86,13 @@ class TrainingConfig:
 
     # ── the loss ─────────────────────────────────────────────────────────────────────────────────
     reward: str = "improve"
-    """"improve" (Eq. 4), "quality" (the ablation) or "reach" (the best quality still ahead in the window)."""
+    """"improve" (Eq. 4) or "quality" (the ablation)."""
     discount: float = 0.75
     """λ of the returns G_t."""
     epsilon: float = 1e-5
     """Added to probabilities inside the logarithm."""
     baseline: str = "none"
-    """"none", "leave-one-out" (other replicas of the instance) or "per-step" (all other trajectories)."""
+    """"none" or "leave-one-out" (other replicas of the instance)."""
     normalise: str = "none"
     """"none", "rms" (divide by the running RMS of advantages) or "depth" (one RMS for every range of depths)."""
     local_expectation: bool = False
@@ -119,8 +115,6 @@ class TrainingConfig:
     """Decay of Adam's second moment."""
     clip: float = 1.0
     """Largest norm of the gradient."""
-    explosion: float = 1000.0
-    """A gradient this many times its usual norm, or not finite, skips the update."""
     weight_average: float = 0.0
     """Decay of the running average of weights that is validated and kept; 0 uses the weights themselves."""
 
@@ -129,18 +123,10 @@ class TrainingConfig:
     """Size of the fixed validation set."""
     validation_depths: Sequence[int] = (40, 200, 1000)
     """Steps at which it is measured; the deepest chooses the best model."""
-    validation_runs: int = 1
-    """Independent searches of each instance, each counted."""
     temperatures: Sequence[Temperature] = (1.0,)
     """Softmax temperatures tried in validation, fixed or [hot, cold]; the best one is stored with the model."""
     validate_minutes: float = 30.0
-    """Minutes of training between validations; 0 validates by updates only."""
-    validate_updates: int = 0
-    """Updates between validations; 0 validates by minutes only."""
-    checkpoint_minutes: float = 5.0
-    """Minutes between checkpoints."""
-    patience: int = 0
-    """Validations without a new best after which training ends; 0 never ends early."""
+    """Minutes of training between validations; 0 validates at the end only."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -160,20 +146,16 @@ class TrainingConfig:
             "training_temperature": len(self.training_temperature) == 2 and min(self.training_temperature) > 0,
             "discount": 0 <= self.discount <= 1,
             "epsilon": self.epsilon >= 0 and finite(self.epsilon),
-            "polish": self.polish >= 0 and not (self.polish and (self.local_expectation or self.teacher)),
             "teacher": not (self.teacher and self.policy.sampling == "local"),
-            "local_expectation": not (self.local_expectation and self.reward == "reach"),
             "updates": self.updates >= 0,
             "minutes": self.minutes >= 0 and finite(self.minutes) and (self.updates > 0 or self.minutes > 0),
             "learning_rate": self.learning_rate > 0 and finite(self.learning_rate),
             "final_learning_rate": self.final_learning_rate >= 0 and finite(self.final_learning_rate),
             "beta2": 0 <= self.beta2 < 1,
             "clip": self.clip > 0,
-            "explosion": self.explosion > 0,
             "weight_average": 0 <= self.weight_average < 1,
             "validation_instances": self.validation_instances > 0,
             "validation_depths": list(self.validation_depths) == sorted({0, *self.validation_depths})[1:] != [],
-            "validation_runs": self.validation_runs > 0,
             "temperatures": len(self.temperatures) > 0,
         }
         for name, valid in checks.items():

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.guidance import UNGUIDED, Guidance
-from anycsp.neural.operations import ABSENT_LOGIT, TWIN, Operations
-from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import ABSENT_LOGIT, TORCH, PolicyNetwork
+from anycsp.neural.tensors import TensorGraph
 from anycsp.training.rollout import Sampler
 from anycsp.training.walk import Batch, SearchState, Walk
 
@@ -28,7 +28,7 @@ class Lesson(NamedTuple):
     """[runs, instances] violated weight at the end."""
 
 
-def divergence(graph: ConstraintValueGraph, teacher: Tensor, student: Tensor) -> Tensor:
+def divergence(graph: TensorGraph, teacher: Tensor, student: Tensor) -> Tensor:
     """[runs, variables]: KL(φ_teacher ‖ φ_student) of the softmax within each domain; logits are [runs, values]."""
     log_teacher = torch.log_softmax(graph.by_variable_padded(teacher, ABSENT_LOGIT), dim=2)
     log_student = torch.log_softmax(graph.by_variable_padded(student, ABSENT_LOGIT), dim=2)
@@ -44,7 +44,7 @@ def lesson(
     sample: Sampler,
     taught: Tensor,
     temperature: Tensor | None = None,
-    ops: Operations = TWIN,
+    ops: Operations = TORCH,
     guidance: Guidance = UNGUIDED,
 ) -> tuple[Lesson, SearchState]:
     """Both look at the same assignments for `steps` steps. Where `taught` [instances] the teacher draws the next one,

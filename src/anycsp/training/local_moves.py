@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.operations import Choice
+from anycsp.neural.tensors import TensorGraph
 
 
 def choice_of_move(
-    graph: ConstraintValueGraph,
+    graph: TensorGraph,
     logits: Tensor,
     before: Tensor,
     after: Tensor,

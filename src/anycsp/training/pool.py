@@ -22,7 +22,8 @@ from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.graph import compile_graph
 from anycsp.model.problem import Problem
-from anycsp.neural.sampling import initial_positions
+from anycsp.neural.tensors import TensorGraph
+from anycsp.randomness import initial_positions
 from anycsp.training.config import TrainingConfig
 from anycsp.training.walk import Batch, SearchState
 
@@ -104,8 +105,6 @@ class Pool:
             kept = [slot.depth < slot.lifetime for slot in self.slots]
             slots = [slot if keep else self._fresh() for slot, keep in zip(self.slots, kept, strict=True)]
             self._build(slots, kept)
-        if self.config.fork and self.config.replicas > 1:
-            self._fork()
 
     def advanced(self, end: SearchState) -> None:
         """A window was searched."""
@@ -117,7 +116,7 @@ class Pool:
         """Continue from a checkpoint: (index, depth, lifetime) of every slot, instances drawn again."""
         self.slots = [Slot(index, self._source.draw(index), depth, life) for index, depth, life in slots]
         self.next_index, self.state = next_index, state
-        self.batch = Batch(compile_graph([slot.problem for slot in self.slots]))
+        self.batch = _batch(self.slots)
 
     def _fresh(self) -> Slot:
         index, config = self.next_index, self.config
@@ -132,10 +131,11 @@ class Pool:
     def _build(self, slots: list[Slot], kept: list[bool] | None) -> None:
         """Compile the new set of instances; carried searches keep their state, others begin at random."""
         runs = self.config.replicas
-        batch = Batch(compile_graph([slot.problem for slot in slots]))
+        batch = _batch(slots)
         graph = batch.graph
         # The seed of an α^(0) is the number of instances drawn until then, which no two batches share.
-        positions = initial_positions(graph, self.config.seed ^ (self.next_index << 20), range(runs))
+        seed = self.config.seed ^ (self.next_index << 20)
+        positions = torch.from_numpy(initial_positions(graph.topology.domains.sizes, seed, range(runs)))
         state = torch.zeros(runs, graph.num_values, self.hidden)
         best = torch.zeros(runs, graph.instances, dtype=torch.float64)
         initial = torch.zeros_like(best)
@@ -153,23 +153,9 @@ class Pool:
         self.slots, self.batch = slots, batch
         self.state = SearchState(positions, state, fresh, best, initial, trace)
 
-    def _fork(self) -> None:
-        """All replicas of an instance continue from one of them."""
-        graph, state = self.batch.graph, self.state
-        step = [self.config.seed, _LIFETIME_STREAM + 1, self.next_index, sum(slot.depth for slot in self.slots)]
-        chosen = torch.from_numpy(np.random.default_rng(step).integers(self.config.replicas, size=graph.instances))
-        chosen = chosen.masked_fill(state.fresh, 0)
-        of_variable = chosen[self.batch.variable_instance]
-        state.positions = _of_runs(state.positions, of_variable)
-        state.state = _of_runs(state.state, of_variable[graph.value_variable])
-        state.trace = _of_runs(state.trace, chosen[self.batch.constraint_instance])
-        state.best = _of_runs(state.best, chosen)
-        state.initial = _of_runs(state.initial, chosen)
 
-
-def _of_runs(tensor: Tensor, run: Tensor) -> Tensor:
-    """[runs, columns, …]: every run gets each column from the run named for it."""
-    return tensor[run, torch.arange(len(run))].expand_as(tensor).contiguous()
+def _batch(slots: list[Slot]) -> Batch:
+    return Batch(TensorGraph(compile_graph([slot.problem for slot in slots])))
 
 
 class _Places(NamedTuple):
@@ -182,7 +168,7 @@ class _Places(NamedTuple):
 
 
 def _places(batch: Batch) -> Iterator[_Places]:
-    graph = batch.graph
+    graph = batch.graph.topology
     constraint_order = np.lexsort((graph.terms.index, graph.constraint_instance))
     constraints = np.cumsum(np.bincount(graph.constraint_instance, minlength=graph.instances))[:-1]
     start = np.searchsorted(graph.variable_instance, np.arange(graph.instances + 1))

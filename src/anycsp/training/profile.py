@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from torch import Tensor, nn
 
 from anycsp import native
-from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.operations import Choice, Operations
 from anycsp.neural.profile import PHASES, phase_table
+from anycsp.neural.tensors import TensorGraph
 
 PARTS = ("draw and compile", "backward", "optimizer", "validation")
 """Timed by the trainer; what is left of "forward" beside its phases is "other"."""
@@ -78,26 +78,26 @@ class ProfiledOperations:
         with self.profile.timed("gemm"):
             return self._ops.rows(network, x, plus, constant, residual)
 
-    def to_constraints(self, graph: ConstraintValueGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
+    def to_constraints(self, graph: TensorGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
         with self.profile.timed("gather"):
             return self._ops.to_constraints(graph, messages, labels, how)
 
-    def to_values(self, graph: ConstraintValueGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
+    def to_values(self, graph: TensorGraph, messages: Tensor, labels: Tensor, how: str) -> Tensor:
         with self.profile.timed("gather"):
             return self._ops.to_values(graph, messages, labels, how)
 
-    def to_variables(self, graph: ConstraintValueGraph, z: Tensor, how: str) -> Tensor:
+    def to_variables(self, graph: TensorGraph, z: Tensor, how: str) -> Tensor:
         with self.profile.timed("gather"):
             return self._ops.to_variables(graph, z, how)
 
-    def cell(self, graph: ConstraintValueGraph, cell: nn.GRUCell, z: Tensor, variable: Tensor, h: Tensor) -> Tensor:
+    def cell(self, graph: TensorGraph, cell: nn.GRUCell, z: Tensor, variable: Tensor, h: Tensor) -> Tensor:
         self.profile.operations += 2.0 * len(z) * (cell.weight_ih.numel() + cell.weight_hh.numel())
         with self.profile.timed("gru"):
             return self._ops.cell(graph, cell, z, variable, h)
 
     def choice(
         self,
-        graph: ConstraintValueGraph,
+        graph: TensorGraph,
         logits: Tensor,
         positions: Tensor,
         epsilon: float,
@@ -107,18 +107,18 @@ class ProfiledOperations:
         with self.profile.timed("sample"):
             return self._ops.choice(graph, logits, positions, epsilon, entropy, reward)
 
-    def draw(self, graph: ConstraintValueGraph, logits: Tensor, seed: int, runs: range, step: int) -> Tensor:
+    def draw(self, graph: TensorGraph, logits: Tensor, seed: int, runs: range, step: int) -> Tensor:
         with self.profile.timed("sample"):
             return self._ops.draw(graph, logits, seed, runs, step)
 
-    def labels(self, graph: ConstraintValueGraph, positions: Tensor) -> Tensor:
+    def labels(self, graph: TensorGraph, positions: Tensor) -> Tensor:
         with self.profile.timed("relabel"):
             return self._ops.labels(graph, positions)
 
-    def value_features(self, graph: ConstraintValueGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
+    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
         with self.profile.timed("relabel"):
             return self._ops.value_features(graph, positions, labels, gain)
 
-    def satisfied_weight(self, graph: ConstraintValueGraph, labels: Tensor, weight: Tensor) -> Tensor:
+    def satisfied_weight(self, graph: TensorGraph, labels: Tensor, weight: Tensor) -> Tensor:
         with self.profile.timed("relabel"):
             return self._ops.satisfied_weight(graph, labels, weight)

@@ -39,19 +39,6 @@ def discounted_returns(rewards: Tensor, discount: float) -> Tensor:
     return returns
 
 
-def reach_returns(cost: Tensor, discount: float) -> Tensor:
-    """G_t = −cost_t + λ max(0, G_{t+1} + cost_t): the lowest cost still ahead, later ones counting less.
-
-    Unlike improvement over a record it is felt at every depth, and unlike improvement over the window's start
-    it never pays to get worse first."""
-    returns = torch.empty_like(cost)
-    returns[-1] = ahead = -cost[-1]
-    for t in range(len(cost) - 2, -1, -1):
-        ahead = discount * (ahead + cost[t]).clamp(min=0) - cost[t]
-        returns[t] = ahead
-    return returns
-
-
 # ── baselines and scales ─────────────────────────────────────────────────────────────────────────
 
 
@@ -59,12 +46,6 @@ def leave_one_out(returns: Tensor) -> Tensor:
     """Mean return of the instance's other replicas at the same step."""
     runs = returns.shape[1]
     return (returns.sum(dim=1, keepdim=True) - returns) / (runs - 1)
-
-
-def per_step(returns: Tensor) -> Tensor:
-    """Mean return of all other trajectories of the batch at the same step."""
-    others = returns.shape[1] * returns.shape[2] - 1
-    return (returns.sum(dim=(1, 2), keepdim=True) - returns) / max(others, 1)
 
 
 @dataclass
@@ -131,12 +112,9 @@ def reinforce(
     `depth` [instances] is how deep each search was when the window began."""
     cost = torch.stack(window.cost)
     total = batch.graph.total_weight.clamp(min=1e-12)
-    if config.reward == "reach":
-        returns = reach_returns(cost, config.discount) / total
-    elif config.reward == "improve":
-        returns = discounted_returns(improvement(cost, torch.stack(window.best_before)) / total, config.discount)
-    else:
-        returns = discounted_returns(quality(cost, initial) / total, config.discount)
+    improves = config.reward == "improve"
+    reward = improvement(cost, torch.stack(window.best_before)) if improves else quality(cost, initial)
+    returns = discounted_returns(reward / total, config.discount)
 
     advantage = _without_baseline(config, returns)
     factor = torch.ones_like(total)
@@ -164,8 +142,4 @@ def reinforce(
 
 
 def _without_baseline(config: TrainingConfig, returns: Tensor) -> Tensor:
-    if config.baseline == "leave-one-out":
-        return returns - leave_one_out(returns)
-    if config.baseline == "per-step":
-        return returns - per_step(returns)
-    return returns
+    return returns - leave_one_out(returns) if config.baseline == "leave-one-out" else returns

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from anycsp.neural.guidance import UNGUIDED, Guidance
-from anycsp.neural.operations import TWIN, Operations
-from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import TORCH, PolicyNetwork
 from anycsp.training.local_moves import choice_of_move
-from anycsp.training.polish import Polish
 from anycsp.training.walk import Batch, SearchState, Walk
 
 Sampler = Callable[[Tensor, Tensor, int], Tensor]
@@ -51,26 +50,25 @@ def rollout(
     entropy: bool = False,
     move_reward: MoveReward | None = None,
     temperature: Tensor | None = None,
-    ops: Operations = TWIN,
-    polish: Polish | None = None,
+    ops: Operations = TORCH,
     guidance: Guidance = UNGUIDED,
 ) -> tuple[Window, SearchState]:
     """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from. `temperature`
-    [instances] divides the logits: φ is the distribution that is drawn from. With `polish`, what it makes of a draw
-    has the cost and is the next α, while the probability stays that of the draw. `guidance` is part of φ too."""
+    [instances] divides the logits: φ is the distribution that is drawn from. `guidance` is part
+    of φ too."""
     graph = batch.graph
     ops = ops.prepared(policy)
     walk = Walk(batch, start, ops, temperature, guidance)
     state = walk.recurrent(start.state, policy.initial_state)
     value_instance = graph.value_instance
     local = policy.config.sampling == "local"
-    window = Window(torch.arange(graph.instances) if local else batch.variable_instance, [], [], [], [], [])
+    window = Window(torch.arange(graph.instances) if local else graph.variable_instance, [], [], [], [], [])
     for step in range(steps):
         logits, state = policy(graph, state, walk.positions, walk.labels, ops)
         logits = walk.drawn_from(logits)
         before, best_before = (walk.positions, walk.labels, walk.cost), walk.best
         drawn = sample(logits.detach(), walk.positions, step)
-        walk.step(drawn if polish is None else polish(drawn))
+        walk.step(drawn)
         reward = None
         if move_reward is not None:
             # An instance that makes one move could have made any other from where it was; variables that all draw

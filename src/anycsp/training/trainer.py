@@ -18,8 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anycsp.neural import operations
 from anycsp.neural.models import Model, load_model, save_model
+from anycsp.neural.native_ops import fastest
 from anycsp.neural.operations import Operations
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.sampling import sample_local
@@ -29,7 +29,6 @@ from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.distill import lesson
 from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
-from anycsp.training.polish import Polish, polisher
 from anycsp.training.pool import Pool
 from anycsp.training.profile import ProfiledOperations, TrainingProfile
 from anycsp.training.reinforce import RunningScale, move_reward, reinforce
@@ -39,10 +38,13 @@ from anycsp.training.walk import SearchState
 
 LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
+CHECKPOINT_SECONDS = 300
+"""Of training between checkpoints: what a crash can cost."""
+EXPLOSION = 1000
+"""A gradient so many times its usual norm skips the update: clipping bounds its length, not where it points."""
 FIXED = ("distribution", "parameters", "seed", "policy", "start_from", "teacher", "instances", "replicas", "window")
 """Settings that the state of a run depends on: resuming cannot change them."""
 _SAMPLING_STREAM = 1 << 60
-_POLISH_STREAM = 1 << 61
 """Keeps the draws of the search apart from those of initial assignments."""
 
 
@@ -75,7 +77,7 @@ class Trainer:
         self, config: TrainingConfig, folder: Path, ops: Operations | None = None, *, resumed: bool = False
     ) -> None:
         self.config, self.folder = config, folder
-        self.ops = ops or operations.fastest()
+        self.ops = ops or fastest()
         torch.manual_seed(config.seed)
         self.policy = PolicyNetwork(config.policy)
         if config.start_from and not resumed:
@@ -105,7 +107,7 @@ class Trainer:
         saved_at = self.counters.seconds
         with RunLog(self.folder, self.counters.update, quiet) as log, _stop_on_signal(stop):
             log.event("start", update=self.counters.update, config=self.config.to_table())
-            while self.progress < 1 and not stop.is_set() and not self._out_of_patience:
+            while self.progress < 1 and not stop.is_set():
                 if self._validation_due():
                     self._validate(log)
                     saved_at = self.counters.seconds
@@ -116,7 +118,7 @@ class Trainer:
                 if len(recent) == LOG_EVERY:
                     self._log_updates(log, recent)
                     recent = []
-                if self.counters.seconds - saved_at > 60 * self.config.checkpoint_minutes:
+                if self.counters.seconds - saved_at > CHECKPOINT_SECONDS:
                     self.save()
                     saved_at = self.counters.seconds
             if recent:
@@ -178,7 +180,6 @@ class Trainer:
             move_reward=move_reward(config),
             temperature=pool.temperature,
             ops=self.ops,
-            polish=self._polisher(),
             guidance=config.guidance,
         )
         loss = reinforce(config, pool.batch, window, end.initial, pool.depth, self.scale)
@@ -219,14 +220,6 @@ class Trainer:
             return sample_local(graph, logits, positions, 1.0, *draw)
         return self.ops.draw(graph, logits, *draw)
 
-    def _polisher(self) -> Polish | None:
-        """One for every update, so that a resumed run draws the same."""
-        config = self.config
-        if config.polish == 0:
-            return None
-        seed = config.seed ^ _POLISH_STREAM ^ self.counters.update
-        return polisher(self.pool.batch.graph, config.replicas, config.polish, seed)
-
     @property
     def progress(self) -> float:
         """Share of the schedule done, 0 to 1: by updates, or by minutes where `updates` is 0."""
@@ -242,7 +235,7 @@ class Trainer:
     def _explodes(self, norm: float) -> bool:
         """Not finite, or far beyond the median of recent norms, which it is then not counted among."""
         norms = self.counters.norms
-        if not math.isfinite(norm) or (len(norms) >= 20 and norm > self.config.explosion * statistics.median(norms)):
+        if not math.isfinite(norm) or (len(norms) >= 20 and norm > EXPLOSION * statistics.median(norms)):
             return True
         self.counters.norms = [*norms[-99:], norm]
         return False
@@ -271,10 +264,8 @@ class Trainer:
     # ── validation ───────────────────────────────────────────────────────────────────────────────
 
     def _validation_due(self) -> bool:
-        config, counters = self.config, self.counters
-        since = counters.seconds - counters.validated_at
-        by_updates = config.validate_updates > 0 and counters.update % config.validate_updates == 0 and since > 0
-        return by_updates or (config.validate_minutes > 0 and since >= 60 * config.validate_minutes)
+        since = self.counters.seconds - self.counters.validated_at
+        return 0 < 60 * self.config.validate_minutes <= since
 
     def _validate(self, log: RunLog) -> None:
         """Measure the averaged weights; keep them when they are the best at the greatest depth. Saves before, since it
@@ -289,8 +280,6 @@ class Trainer:
                     self.averaged,
                     config.validation_depths,
                     temperature,
-                    config.validation_runs,
-                    config.polish,
                     config.guidance,
                 )
                 for temperature in config.temperatures
@@ -309,10 +298,6 @@ class Trainer:
         shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
         log.say(f"{counters.seconds / 60:6.1f} min  update {counters.update}  unsatisfied: {shown}")
 
-    @property
-    def _out_of_patience(self) -> bool:
-        return 0 < self.config.patience <= self.counters.since_best
-
     def export(self, name: str, validation: dict[int, float], temperature: Temperature) -> None:
         """Save the averaged weights as a model `anycsp solve` can use."""
         facts: dict[str, Any] = {
@@ -321,7 +306,7 @@ class Trainer:
             "minutes": round(self.counters.seconds / 60, 2),
             "validation": {str(depth): cost for depth, cost in validation.items()},
         }
-        model = Model(name, self.averaged, temperature, guidance=self.config.guidance, training=facts)
+        model = Model(name, self.averaged.weights(), temperature, guidance=self.config.guidance, training=facts)
         save_model(model, self.folder / name)
 
     # ── interruption ─────────────────────────────────────────────────────────────────────────────
@@ -367,13 +352,13 @@ class Trainer:
 
 def _first_weights(config: TrainingConfig) -> dict[str, Tensor]:
     model = load_model(config.start_from)
-    if model.policy.config != config.policy:
+    if model.weights.config != config.policy:
         raise ConfigError(f"training config: policy differs from that of start_from = {config.start_from!r}")
-    return model.policy.state_dict()
+    return model.network().state_dict()
 
 
 def _teacher(config: TrainingConfig) -> PolicyNetwork:
-    teacher = load_model(config.teacher).policy.requires_grad_(False)
+    teacher = load_model(config.teacher).network().requires_grad_(False)
     if teacher.config.sampling == "local":
         raise ConfigError(
             f"training config: teacher = {config.teacher!r} draws moves, not values: it cannot be imitated"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 
 from anycsp.distributions import Distribution
@@ -15,7 +14,6 @@ from anycsp.neural.guidance import UNGUIDED, Guidance
 from anycsp.neural.models import Model
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.temperature import Temperature
-from anycsp.training.polish import polisher
 
 VALIDATION_SEED = 20_230_101
 """The validation set of a distribution is the same for every run, whatever its seed."""
@@ -35,25 +33,19 @@ class ValidationSet:
         policy: PolicyNetwork,
         depths: Sequence[int],
         temperature: Temperature = 1.0,
-        runs: int = 1,
-        polish: int = 0,
         guidance: Guidance = UNGUIDED,
     ) -> dict[int, float]:
-        """Depth → mean violated weight of the best assignment so far, over instances and runs; with `polish`, of those
-        that so many proposals for every value make of the policy's."""
-        model = Model("validated", policy, temperature, runs, guidance)
+        """Depth → mean violated weight of the best assignment so far, over the instances."""
+        model = Model("validated", policy.weights(), temperature, 1, guidance)
         # A search that cools is planned for its length, so every depth is a search of its own.
         searches = [[depth] for depth in depths] if isinstance(temperature, tuple) else [depths]
         result = {}
         for goals in searches:
             threads = torch.get_num_threads()
-            engine = neural_engine(self.graph, model, runs, VALIDATION_SEED, temperature, threads, steps=goals[-1])
+            engine = neural_engine(self.graph, model, 1, VALIDATION_SEED, temperature, threads, steps=goals[-1])
             engine.start()
-            polished = polisher(self.graph, runs, polish, VALIDATION_SEED) if polish else None
             for depth in goals:
                 while engine.steps < depth:
-                    engine.advance(min(depth - engine.steps, INTERRUPTIBLE) if polished is None else 1, math.inf)
-                    if polished is not None:
-                        engine.place(polished(torch.as_tensor(np.array(engine.positions))).numpy(), "polish")
+                    engine.advance(min(depth - engine.steps, INTERRUPTIBLE), math.inf)
                 result[depth] = float(engine.best_score().mean())
         return result

@@ -8,41 +8,34 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.guidance import UNGUIDED, Guidance, guided, updated
-from anycsp.neural.operations import TWIN, Operations
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import TORCH
+from anycsp.neural.tensors import TensorGraph
 
 
 @dataclass(frozen=True)
 class Batch:
     """A compiled set of instances with what only training needs of it."""
 
-    graph: ConstraintValueGraph
-
-    @cached_property
-    def variable_instance(self) -> Tensor:
-        return torch.from_numpy(self.graph.variable_instance)
-
-    @cached_property
-    def constraint_instance(self) -> Tensor:
-        return torch.from_numpy(self.graph.constraint_instance)
+    graph: TensorGraph
 
     def cost(self, satisfied: Tensor) -> Tensor:
         """[runs, instances]: violated weight, exact for integer weights."""
         violated = (~satisfied) * self.graph.constraint_weight
         total = violated.new_zeros(len(satisfied), self.graph.instances)
-        return total.index_add_(1, self.constraint_instance, violated)
+        return total.index_add_(1, self.graph.constraint_instance, violated)
 
     @cached_property
     def _weight(self) -> Tensor:
         return self.graph.constraint_weight.to(torch.float32)
 
-    def cost_of_moves(self, positions: Tensor, labels: Tensor, cost: Tensor, ops: Operations = TWIN) -> Tensor:
+    def cost_of_moves(self, positions: Tensor, labels: Tensor, cost: Tensor, ops: Operations = TORCH) -> Tensor:
         """[runs, values]: the instance's cost if only that variable took that value."""
         graph = self.graph
         satisfied = ops.satisfied_weight(graph, labels, self._weight)
         now = satisfied.gather(1, graph.value_start[:-1] + positions)
-        before = cost.to(now.dtype).index_select(1, self.variable_instance) + now
+        before = cost.to(now.dtype).index_select(1, graph.variable_instance) + now
         return before.index_select(1, graph.value_variable) - satisfied
 
 
@@ -72,7 +65,7 @@ class Walk:
         self,
         batch: Batch,
         start: SearchState,
-        ops: Operations = TWIN,
+        ops: Operations = TORCH,
         temperature: Tensor | None = None,
         guidance: Guidance = UNGUIDED,
     ) -> None:

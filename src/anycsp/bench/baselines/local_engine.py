@@ -30,7 +30,7 @@ class LocalEngine(Baseline):
         began = time.perf_counter()
         runs = limit.runs or 1
         search = native.module().LocalSearch(
-            native.native_problem(compile_graph(problem)),
+            compile_graph(problem).native_problem,
             self.strategy,
             self.parameters,
             runs=runs,

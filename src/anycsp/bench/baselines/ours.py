@@ -9,14 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from anycsp import native
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.errors import AnyCSPError
+from anycsp.graph import compile_graph
 from anycsp.model.problem import Problem
+from anycsp.neural.engine import neural_engine
+from anycsp.neural.guidance import UNGUIDED
 from anycsp.neural.models import load_model
 from anycsp.neural.models.store import SHIPPED
+from anycsp.neural.temperature import as_range
 from anycsp.search import solve
 
 
@@ -64,23 +69,17 @@ class Ours(Baseline):
         seconds = time.perf_counter() - began
         preparation = seconds - result.seconds  # loading and compiling count as search time
         trace = [Point(p.step, min(preparation + p.seconds, seconds), p.violated_weight) for p in result.trace]
-        engine = "native" if native.available() else "PyTorch twin"
+        engine = "native" if native.available() else "PyTorch"
         return BaselineResult(trace, result.positions, seconds, result.steps, f"{result.runs} runs, {engine}")
 
     def frames(self, problem: Problem, seed: int, count: int) -> list[list[int]]:
         """The assignments after steps 0, 1, … until it is solved: of one more run, without guidance and at the lowest
         of the model's temperatures, so that what a picture shows is the network's doing."""
-        import torch
-
-        from anycsp.graph import compile_graph
-        from anycsp.neural.engine_torch import TwinSearch
-        from anycsp.neural.temperature import as_range
-
         weights = self._weights()
         assert weights is not None, "only the network is drawn"
-        model = load_model(weights)
-        torch.set_num_threads(1)
-        search = TwinSearch(compile_graph(problem), model.policy, 1, seed, as_range(model.temperature_for(problem))[1])
+        model = replace(load_model(weights), guidance=UNGUIDED)
+        coldest = as_range(model.temperature_for(problem))[1]
+        search = neural_engine(compile_graph(problem), model, 1, seed, coldest, 1)
         search.start()
         frames = [search.positions[0].tolist()]
         while len(frames) < count and search.advance(1, 60.0):

@@ -7,17 +7,20 @@ import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import safetensors
-import safetensors.torch
-import torch
+import safetensors.numpy
 
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.model.problem import Problem
+from anycsp.neural import require_torch
 from anycsp.neural.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 from anycsp.neural.temperature import Temperature, as_json, as_temperature, at_domains
+from anycsp.neural.weights import PolicyConfig, Weights
+
+if TYPE_CHECKING:
+    from anycsp.neural.policy import PolicyNetwork
 
 FORMAT_VERSION = 1
 SHIPPED = Path(__file__).parent
@@ -30,7 +33,7 @@ class Model:
     """A policy with the search settings tuned for it on validation data."""
 
     name: str
-    policy: PolicyNetwork
+    weights: Weights
     temperature: Temperature = 1.0
     runs: int = 4
     guidance: Guidance = UNGUIDED
@@ -38,6 +41,13 @@ class Model:
     """The size of domains that `temperature` was tuned at and is scaled from; None: it is the same for all."""
     training: dict[str, Any] = field(default_factory=dict)
     """How it was made: distribution, command, seed, minutes, validation results."""
+
+    def network(self, device: str = "cpu") -> PolicyNetwork:
+        """The policy as a PyTorch module of its own."""
+        require_torch("a policy in PyTorch")
+        from anycsp.neural.policy import PolicyNetwork
+
+        return PolicyNetwork.of(self.weights, device)
 
     def temperature_for(self, problem: Problem) -> Temperature:
         if self.domain is None:
@@ -54,7 +64,7 @@ def save_model(model: Model, path: str | Path) -> None:
     weights = Path(path).with_suffix(".safetensors")
     description = {
         "format_version": FORMAT_VERSION,
-        "policy": model.policy.config.to_json(),
+        "policy": model.weights.config.to_json(),
         "search": {
             "temperature": as_json(model.temperature),
             "runs": model.runs,
@@ -63,9 +73,8 @@ def save_model(model: Model, path: str | Path) -> None:
         },
         "training": model.training,
     }
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.policy.state_dict().items()}
     temporary = weights.with_suffix(".tmp")
-    safetensors.torch.save_file(tensors, temporary)
+    safetensors.numpy.save_file(dict(model.weights.arrays), temporary)
     os.replace(temporary, weights)
     temporary.write_text(json.dumps(description, indent=2) + "\n")
     os.replace(temporary, weights.with_suffix(".json"))
@@ -88,8 +97,7 @@ def load_model(name_or_path: str | Path) -> Model:
             )
     description = _read_description(path.with_suffix(".json"))
     try:
-        config = PolicyConfig(**description["policy"])
-        tensors = safetensors.torch.load_file(path)
+        policy = Weights(PolicyConfig(**description["policy"]), safetensors.numpy.load_file(path))
         search = description.get("search", {})
         temperature, runs = as_temperature(search.get("temperature", 1.0)), int(search.get("runs", 4))
         guidance = as_guidance(search.get("guidance", UNGUIDED))
@@ -110,18 +118,9 @@ def load_model(name_or_path: str | Path) -> Model:
         AttributeError,
     ) as error:
         raise ModelError(f"{path}: not a model of anycsp ({error})") from None
-    policy = PolicyNetwork(config)
-    expected = {name: tuple(tensor.shape) for name, tensor in policy.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    if expected != found:
-        odd = sorted(set(expected.items()) ^ set(found.items()))[0][0]
-        raise ModelError(f"{path}: weights do not match their config (at {odd!r})")
-    for name, tensor in tensors.items():
-        if tensor.dtype != torch.float32 or not tensor.isfinite().all():
-            raise ModelError(f"{path}: weights are not finite numbers of 32 bits (at {name!r})")
-    policy.load_state_dict(tensors)
+    policy.check(path)
     name = path.resolve().parent.name if path.name == RUN_MODEL else path.stem
-    return Model(name, policy.eval(), temperature, runs, guidance, domain, description.get("training", {}))
+    return Model(name, policy, temperature, runs, guidance, domain, description.get("training", {}))
 
 
 def _read_description(path: Path) -> dict[str, Any]:

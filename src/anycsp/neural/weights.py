@@ -1,0 +1,110 @@
+"""What a policy is made of, without torch: its configuration and its parameters as numpy arrays.
+
+The native engine reads them as they are; `PolicyNetwork.of` makes the PyTorch module of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.errors import ModelError
+
+AGGREGATIONS = ("sum", "mean", "max")
+GAIN_FEATURES = 3
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """What determines the shapes and the mathematics of a policy."""
+
+    hidden: int = 32
+    """Latent dimension d."""
+    aggregation: str = "max"
+    """⊕ at constraints, values and variables: sum, mean or max."""
+    features: str = "none"
+    """"gain" adds, for every value, what moving there alone would gain; "none" is the paper."""
+    inertia: bool = False
+    """Add a learned multiple of L_V to the logits, so that keeping a value is the default."""
+    weighted: bool = False
+    """Constraint weight and hardness enter the constraint's message."""
+    sampling: str = "global"
+    """"global": every variable draws a new value; "local": one variable moves (Appendix C)."""
+
+    def __post_init__(self) -> None:
+        checks = {
+            "aggregation": self.aggregation in AGGREGATIONS,
+            "features": self.features in ("none", "gain"),
+            "sampling": self.sampling in ("global", "local"),
+            "hidden": isinstance(self.hidden, int) and self.hidden > 0,
+            "inertia": isinstance(self.inertia, bool),
+            "weighted": isinstance(self.weighted, bool),
+        }
+        for field, valid in checks.items():
+            if not valid:
+                raise ModelError(f"policy config: {field} = {getattr(self, field)!r} is not known")
+
+    @property
+    def inputs(self) -> int:
+        """Width of what the encoder reads: state, L_V and the gain features."""
+        return self.hidden + 1 + (GAIN_FEATURES if self.features == "gain" else 0)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A policy's parameters by the names they have in `PolicyNetwork`."""
+
+    config: PolicyConfig
+    arrays: Mapping[str, npt.NDArray[np.float32]]
+
+    def check(self, origin: object) -> None:
+        """Refuse arrays that are not those of the configuration, or not finite; `origin` is what the error names."""
+        expected = parameter_shapes(self.config)
+        found = {name: array.shape for name, array in self.arrays.items()}
+        if expected != found:
+            odd = sorted(set(expected.items()) ^ set(found.items()))[0][0]
+            raise ModelError(f"{origin}: weights do not match their config (at {odd!r})")
+        for name, array in self.arrays.items():
+            if array.dtype != np.float32 or not np.isfinite(array).all():
+                raise ModelError(f"{origin}: weights are not finite numbers of 32 bits (at {name!r})")
+
+
+def parameter_shapes(config: PolicyConfig) -> dict[str, tuple[int, ...]]:
+    """The parameters of a policy, which `PolicyNetwork` uses as its equations say."""
+    d = config.hidden
+    shapes: dict[str, tuple[int, ...]] = {"initial_state": (d,)}
+
+    def linear(name: str, inputs: int, outputs: int, bias: bool = True) -> None:
+        shapes[f"{name}.weight"] = (outputs, inputs)
+        if bias:
+            shapes[f"{name}.bias"] = (outputs,)
+
+    def norm(name: str, width: int) -> None:
+        shapes[f"{name}.weight"] = shapes[f"{name}.bias"] = (width,)
+
+    for network, inputs in (("encoder", config.inputs), ("value_update", d), ("variable_update", d)):
+        linear(f"{network}.0", inputs, d)
+        linear(f"{network}.2", d, d)
+        norm(f"{network}.3", d)
+    linear("value_message.0", d, 2 * d, bias=False)
+    norm("value_message.1", 2 * d)
+    linear("constraint_message.0", d, d)
+    linear("constraint_message.2", d, 2 * d, bias=False)
+    norm("constraint_message.3", 2 * d)
+    for side in ("ih", "hh"):  # of the GRU: input and hidden, the gates reset, update, new stacked
+        shapes[f"cell.weight_{side}"], shapes[f"cell.bias_{side}"] = (3 * d, d), (3 * d,)
+    norm("output.0", d)
+    linear("output.1", d, d)
+    linear("output.3", d, 1)
+    if config.inertia:
+        shapes["inertia"] = ()
+    if config.weighted:
+        linear("weight_message", 2, d, bias=False)
+    return shapes
