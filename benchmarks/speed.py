@@ -1,4 +1,4 @@
-"""How fast is a search step? Native path, PyTorch twin and a plain transcription of the paper, side by side.
+"""How fast is a search step? Native path, PyTorch and a plain transcription of the paper, side by side.
 
     python benchmarks/speed.py [--quick] [--json FILE] [--workloads sat,rb] [--hidden 32,128] [--threads 1,2]
 
@@ -28,7 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 from measured_process import MeasuredProcess, resident, settle_memory  # noqa: E402
 
-ENGINES = ("native", "twin", "plain")
+ENGINES = ("native", "torch", "plain")
 
 
 @dataclass(frozen=True)
@@ -100,17 +100,18 @@ def engine_of(kind: str, problems: Sequence[Any], policy: Any, runs: int) -> Cal
         plain.start()
         return plain.advance
     from anycsp.graph import compile_graph
+    from anycsp.neural.tensors import TensorGraph
 
-    graph = compile_graph(problems)
-    if kind == "twin":
-        from anycsp.neural.engine_torch import TwinSearch
+    graph = TensorGraph(compile_graph(problems))
+    if kind == "torch":
+        from anycsp.neural.engine_torch import TorchEngine
 
-        twin = TwinSearch(graph, policy, runs)
-        twin.start()
-        return lambda steps: restarted(twin, steps)
-    from anycsp.neural.engine_native import NativeSearch
+        engine = TorchEngine(graph, policy, runs)
+        engine.start()
+        return lambda steps: restarted(engine, steps)
+    from anycsp.neural.engine_native import NativeEngine
 
-    search = NativeSearch(graph, policy, runs, threads=int(os.environ.get("SPEED_THREADS", "1")))
+    search = NativeEngine(graph.topology, policy.weights(), runs, threads=int(os.environ.get("SPEED_THREADS", "1")))
     search.start()
     return lambda steps: restarted(search, steps)
 
@@ -127,7 +128,8 @@ def serve(kind: str, workload: str, hidden: int) -> None:
     """Answers on stdout: the memory taken, then for every number of seconds read from stdin a measured slice."""
     import torch
 
-    from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+    from anycsp.neural.policy import PolicyNetwork
+    from anycsp.neural.weights import PolicyConfig
 
     torch.set_num_threads(int(os.environ.get("SPEED_THREADS", "1")))
     torch.manual_seed(0)
@@ -263,11 +265,12 @@ def training_step(quick: bool) -> None:
 
 def profiled_search(workload: str, hidden: int, aggregation: str) -> Any:
     from anycsp.graph import compile_graph
-    from anycsp.neural.engine_native import NativeSearch
-    from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+    from anycsp.neural.engine_native import NativeEngine
+    from anycsp.neural.policy import PolicyNetwork
+    from anycsp.neural.weights import PolicyConfig
 
     policy = PolicyNetwork(PolicyConfig(hidden=hidden, aggregation=aggregation))
-    search = NativeSearch(compile_graph(problems_of(workload)), policy)
+    search = NativeEngine(compile_graph(problems_of(workload)), policy.weights())
     search.start()
     return search
 

@@ -1,4 +1,4 @@
-"""How fast is a training step? Native operations, PyTorch twin and a plain transcription of the paper, side by side.
+"""How fast is a training step? Native operations, PyTorch and a plain transcription of the paper, side by side.
 
     python benchmarks/training_step.py [--rounds N] [--json FILE]
 
@@ -25,7 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 from measured_process import MeasuredProcess, resident, settle_memory  # noqa: E402
 
-ENGINES = ("native", "twin", "plain")
+ENGINES = ("native", "torch", "plain")
 STEPS, HIDDEN, DISCOUNT, EPSILON = 40, 32, 0.75, 1e-5
 
 
@@ -120,14 +120,15 @@ def trainer_step(problems: Sequence[Any], policy: Any, ops: Any) -> Callable[[],
     import torch
 
     from anycsp.graph import compile_graph
-    from anycsp.neural.sampling import initial_positions
+    from anycsp.neural.tensors import TensorGraph
+    from anycsp.randomness import initial_positions
     from anycsp.training.config import TrainingConfig
     from anycsp.training.reinforce import RunningScale, reinforce
     from anycsp.training.rollout import rollout
     from anycsp.training.walk import Batch, SearchState
 
     config = TrainingConfig(policy=policy.config, instances=len(problems), discount=DISCOUNT, epsilon=EPSILON)
-    batch = Batch(compile_graph(problems))
+    batch = Batch(TensorGraph(compile_graph(problems)))
     graph = batch.graph
     optimizer = torch.optim.Adam(policy.parameters(), lr=5e-6)
     updates = 0
@@ -135,11 +136,12 @@ def trainer_step(problems: Sequence[Any], policy: Any, ops: Any) -> Callable[[],
     def step() -> None:
         nonlocal updates
         start = SearchState(
-            initial_positions(graph, updates, range(1)),
+            torch.from_numpy(initial_positions(graph.topology.domains.sizes, updates, range(1))),
             torch.zeros(1, graph.num_values, HIDDEN),
             torch.ones(graph.instances, dtype=torch.bool),
             torch.zeros(1, graph.instances, dtype=torch.float64),
             torch.zeros(1, graph.instances, dtype=torch.float64),
+            torch.zeros(1, graph.num_constraints),
         )
 
         def sample(logits: torch.Tensor, positions: torch.Tensor, step: int) -> torch.Tensor:
@@ -161,12 +163,13 @@ def trainer_step(problems: Sequence[Any], policy: Any, ops: Any) -> Callable[[],
 def batch_seconds(workload: Workload, repetitions: int = 5) -> float:
     """Processor seconds to draw and compile a batch, and to make what only training needs of it; the median."""
     from anycsp.graph import compile_graph
+    from anycsp.neural.tensors import TensorGraph
 
     times = []
     for i in range(repetitions):
         began = time.process_time()
-        graph = compile_graph(problems_of(workload, first=1000 * (i + 1)))
-        _ = graph.native_edges, graph.native_problem  # made on first use
+        graph = TensorGraph(compile_graph(problems_of(workload, first=1000 * (i + 1))))
+        _ = graph.native_edges, graph.topology.native_problem  # made on first use
         times.append(time.process_time() - began)
     return statistics.median(times)
 
@@ -179,8 +182,9 @@ def serve(kind: str, name: str) -> None:
     import torch
 
     from anycsp import native
-    from anycsp.neural import operations
-    from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+    from anycsp.neural.native_ops import fastest
+    from anycsp.neural.policy import TORCH, PolicyNetwork
+    from anycsp.neural.weights import PolicyConfig
     from anycsp.training.memory import keep_freed_memory
 
     torch.set_num_threads(1)
@@ -196,7 +200,7 @@ def serve(kind: str, name: str) -> None:
     else:
         if kind == "native" and not native.available():
             raise SystemExit(f"the native module is {native.why_not()}")
-        step = trainer_step(problems, policy, operations.fastest() if kind == "native" else operations.TWIN)
+        step = trainer_step(problems, policy, fastest() if kind == "native" else TORCH)
     keep_freed_memory()  # for all three: without it they would mostly measure page faults
     step()
     print(json.dumps({"mb": resident("VmHWM") - before}), flush=True)
@@ -244,7 +248,7 @@ def print_row(name: str, row: dict[str, Any]) -> None:
         met = row["ratio"] >= workload.bar and row["build_share"] < 0.1
         verdict = f"bars {workload.bar:g}, 10%: {'met' if met else 'NOT MET'}"
     print(
-        f"{workload.title:<20} {seconds} {row['ratio']:>8.2f} {row['twin'] / row['native']:>8.2f} {megabytes} "
+        f"{workload.title:<20} {seconds} {row['ratio']:>8.2f} {row['torch'] / row['native']:>8.2f} {megabytes} "
         f"{row['plain_mb'] / row['native_mb']:>8.1f} {row['build_share']:>7.1%}  {verdict}",
         flush=True,
     )
@@ -260,7 +264,7 @@ def main() -> None:
     if options.serve:
         serve(*options.serve)
         return
-    print(f"{'':<20} {'seconds a step':^26} {'plain :':>8} {'twin :':>8} {'peak MB':^26} {'plain :':>8} {'batch':>7}")
+    print(f"{'':<20} {'seconds a step':^26} {'plain :':>8} {'torch :':>8} {'peak MB':^26} {'plain :':>8} {'batch':>7}")
     header = " ".join(f"{kind:>8}" for kind in ENGINES)
     print(f"{'T=40, d=32':<20} {header} {'native':>8} {'native':>8} {header} {'native':>8} {'built':>7}", flush=True)
     rows = []

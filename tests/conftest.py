@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from anycsp.neural.operations import Operations
 
-torch.set_num_threads(1)  # the machine may be shared, and spinning threads then cost minutes
+# The machine may be shared, and spinning threads then cost minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+torch.set_num_threads(1)
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("default")
 
@@ -31,22 +33,24 @@ def data() -> Path:
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained policy on disk: enough wherever the search matters and its quality does not."""
     from anycsp.neural.models import Model, save_model
-    from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+    from anycsp.neural.policy import PolicyNetwork
+    from anycsp.neural.weights import PolicyConfig
 
     torch.manual_seed(0)
     path = tmp_path_factory.mktemp("model") / "untrained.safetensors"
-    save_model(Model("untrained", PolicyNetwork(PolicyConfig(hidden=8))), path)
+    save_model(Model("untrained", PolicyNetwork(PolicyConfig(hidden=8)).weights()), path)
     return path
 
 
-@pytest.fixture(params=["native", "twin"])
+@pytest.fixture(params=["native", "torch"])
 def ops(request: pytest.FixtureRequest) -> Operations:
     """The operations of a search step with gradients, compiled and in PyTorch."""
     from anycsp import native
-    from anycsp.neural import operations
+    from anycsp.neural.native_ops import fastest
+    from anycsp.neural.policy import TORCH
 
-    if request.param == "twin":
-        return operations.TWIN
+    if request.param == "torch":
+        return TORCH
     if not native.available():
         pytest.skip("the native module is not built")
-    return operations.fastest()
+    return fastest()

@@ -30,7 +30,8 @@ from anycsp.bench.runner import plan, run
 from anycsp.cli.bench import bench
 from anycsp.errors import AnyCSPError
 from anycsp.neural.models import Model, save_model
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.weights import PolicyConfig
 
 COLORING = EXPERIMENTS["coloring"]
 
@@ -190,7 +191,7 @@ def test_our_own_search_runs_from_a_folder_of_models_and_a_new_model_is_a_new_ru
     for _ in range(2):
         with torch.no_grad():
             policy.initial_state += 1.0
-        save_model(Model("coloring", policy), tmp_path / "coloring")
+        save_model(Model("coloring", policy.weights()), tmp_path / "coloring")
         records = run(
             [EXPERIMENTS["grid"]],
             tmp_path,

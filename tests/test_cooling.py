@@ -13,12 +13,14 @@ import torch
 
 from anycsp import AnyCSPError, Problem, native, solve
 from anycsp.graph import compile_graph
-from anycsp.neural.cooling import FIRST_CYCLE, GROWTH, LONGEST_CYCLES, CoolingSearch
-from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural.cooling import FIRST_CYCLE, GROWTH, LONGEST_CYCLES, CoolingEngine
+from anycsp.neural.engine_torch import TorchEngine
 from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model, load_model, save_model
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.temperature import Temperature, as_range, as_temperature, at_domains
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import PolicyConfig
 
 
 def policy() -> PolicyNetwork:
@@ -34,11 +36,11 @@ def unsatisfiable() -> Problem:
     return problem
 
 
-class Recorder(TwinSearch):
+class Recorder(TorchEngine):
     """Notes the temperatures of every step instead of taking it."""
 
     def __init__(self, runs: int = 2) -> None:
-        super().__init__(compile_graph(unsatisfiable()), policy(), runs)
+        super().__init__(TensorGraph(compile_graph(unsatisfiable())), policy(), runs)
         self.noted: list[np.ndarray[Any, Any]] = []
         self.restarts: list[tuple[int, list[int]]] = []
         self._now = np.full(runs, math.nan)
@@ -60,7 +62,7 @@ class Recorder(TwinSearch):
 @pytest.mark.parametrize("last", [1, 50, 199, 600, 601, 5000, 30_000])
 def test_every_cycle_cools_and_the_last_ends_with_the_search(last: int, run: int) -> None:
     recorder = Recorder()
-    search = CoolingSearch(recorder, 2, 2.0, 0.2, steps=last, seconds=None)
+    search = CoolingEngine(recorder, 2, 2.0, 0.2, steps=last, seconds=None)
     search.start()
     while search.steps < last:
         assert 0 < search.advance(min(37, last - search.steps)) <= 37
@@ -82,7 +84,7 @@ def test_every_cycle_cools_and_the_last_ends_with_the_search(last: int, run: int
 
 def test_cycles_that_stopped_growing_are_new_tries() -> None:
     recorder = Recorder(runs=5)
-    search = CoolingSearch(recorder, 5, 2.0, 0.2, steps=30_000, seconds=None)
+    search = CoolingEngine(recorder, 5, 2.0, 0.2, steps=30_000, seconds=None)
     search.start()
     while search.steps < 30_000:
         search.advance(1000)
@@ -93,7 +95,7 @@ def test_cycles_that_stopped_growing_are_new_tries() -> None:
 
 def test_a_single_runs_cycles_go_on_growing() -> None:
     recorder = Recorder(runs=1)
-    search = CoolingSearch(recorder, 1, 2.0, 0.2, steps=30_000, seconds=None)
+    search = CoolingEngine(recorder, 1, 2.0, 0.2, steps=30_000, seconds=None)
     search.start()
     while search.steps < 30_000:
         search.advance(30_000 - search.steps)
@@ -104,7 +106,7 @@ def test_a_single_runs_cycles_go_on_growing() -> None:
 def test_with_a_time_limit_the_last_cycle_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder()
     monkeypatch.setattr("time.perf_counter", lambda: 0.01 * recorder.steps)  # a hundred steps a second
-    search = CoolingSearch(recorder, 2, 2.0, 0.2, steps=None, seconds=20.0)
+    search = CoolingEngine(recorder, 2, 2.0, 0.2, steps=None, seconds=20.0)
     search.start()
     while search.steps < 2000:
         search.advance(64)
@@ -115,38 +117,38 @@ def test_with_a_time_limit_the_last_cycle_ends_with_it(monkeypatch: pytest.Monke
 
 @pytest.mark.skipif(not native.available(), reason="no native module")
 def test_native_and_twin_cool_alike() -> None:
-    from anycsp.neural.engine_native import NativeSearch
+    from anycsp.neural.engine_native import NativeEngine
 
-    graph, network = compile_graph(unsatisfiable()), policy()
-    twin = CoolingSearch(TwinSearch(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
-    fast = CoolingSearch(NativeSearch(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
+    graph, network = TensorGraph(compile_graph(unsatisfiable())), policy()
+    twin = CoolingEngine(TorchEngine(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
+    fast = CoolingEngine(NativeEngine(graph.topology, network.weights(), 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
     for engine in (twin, fast):
         engine.start()
         engine.advance(40)
-    assert (np.asarray(twin.positions) == np.asarray(fast.positions)).all()
+    assert (twin.positions == fast.positions).all()
     assert [i[:1] + i[2:] for i in twin.improvements()] == [i[:1] + i[2:] for i in fast.improvements()]
 
 
 @pytest.mark.skipif(not native.available(), reason="no native module")
 def test_native_and_twin_restart_alike_and_forget_all() -> None:
-    from anycsp.neural.engine_native import NativeSearch
+    from anycsp.neural.engine_native import NativeEngine
 
-    graph, network, guidance = compile_graph(unsatisfiable()), policy(), Guidance((2.0,), 0.9)
-    twin = TwinSearch(graph, network, 3, 5, 1.0, guidance)
-    fast = NativeSearch(graph, network, 3, 5, 1.0, 1, guidance)
+    graph, network, guidance = TensorGraph(compile_graph(unsatisfiable())), policy(), Guidance((2.0,), 0.9)
+    twin = TorchEngine(graph, network, 3, 5, 1.0, guidance)
+    fast = NativeEngine(graph.topology, network.weights(), 3, 5, 1.0, 1, guidance)
     for engine in (twin, fast):
         engine.start()
         engine.advance(12, math.inf)
-        before = np.asarray(engine.positions).copy()
+        before = engine.positions.copy()
         engine.restart([0, 2])
-        assert (np.asarray(engine.positions)[1] == before[1]).all()
-        assert (np.asarray(engine.positions)[[0, 2]] != before[[0, 2]]).any(axis=1).all()
+        assert (engine.positions[1] == before[1]).all()
+        assert (engine.positions[[0, 2]] != before[[0, 2]]).any(axis=1).all()
     assert (twin.trace[[0, 2]] == 0).all()
     assert twin.trace[1].sum() > 0
     assert (twin.state[[0, 2]] == network.initial_state).all()
     assert (fast.state()[[0, 2]] == network.initial_state.detach().numpy()).all()
     for _ in range(8):
-        assert (twin.positions.numpy() == fast.positions).all()
+        assert (twin.positions == fast.positions).all()
         for engine in (twin, fast):
             engine.advance(1, math.inf)
     with pytest.raises(ValueError, match="no such run"):
@@ -155,21 +157,21 @@ def test_native_and_twin_restart_alike_and_forget_all() -> None:
 
 @pytest.mark.skipif(not native.available(), reason="no native module")
 def test_bad_temperatures_for_the_native_search_are_refused() -> None:
-    from anycsp.neural.engine_native import NativeSearch
+    from anycsp.neural.engine_native import NativeEngine
 
-    search = NativeSearch(compile_graph(unsatisfiable()), policy(), 3)
+    search = NativeEngine(compile_graph(unsatisfiable()), policy().weights(), 3)
     for bad in ([1.0], [1.0, 0.0, 1.0], [1.0, math.nan, 1.0]):
         with pytest.raises(ValueError, match="temperature"):
             search.set_temperature(np.array(bad))
 
 
 def test_a_models_range_is_stored_and_used(tmp_path: Any) -> None:
-    save_model(Model("cooled", policy(), (1.5, 0.25)), tmp_path / "cooled")
+    save_model(Model("cooled", policy().weights(), (1.5, 0.25)), tmp_path / "cooled")
     model = load_model(tmp_path / "cooled.safetensors")
     assert model.temperature == (1.5, 0.25)
     options: dict[str, Any] = {"search": "neural", "steps": 60, "seed": 3, "runs": 2}
     stored = solve(unsatisfiable(), model=model, **options)
-    given = solve(unsatisfiable(), model=Model("fixed", policy()), temperature=(1.5, 0.25), **options)
+    given = solve(unsatisfiable(), model=Model("fixed", policy().weights()), temperature=(1.5, 0.25), **options)
     assert stored.assignment == given.assignment
 
 
@@ -198,23 +200,23 @@ def test_temperatures_tuned_at_one_size_of_domains_are_scaled_for_another(temper
 
 
 def test_a_models_domain_size_is_stored_and_used(tmp_path: Any) -> None:
-    save_model(Model("tuned", policy(), (1.5, 0.25), domain=25), tmp_path / "tuned")
+    save_model(Model("tuned", policy().weights(), (1.5, 0.25), domain=25), tmp_path / "tuned")
     model = load_model(tmp_path / "tuned.safetensors")
     assert model.domain == 25
     scaled = model.temperature_for(unsatisfiable())
     assert scaled == pytest.approx((3.0, 0.5))  # three colours count as five; ln 25 = 2 ln 5
     options: dict[str, Any] = {"search": "neural", "steps": 60, "seed": 3, "runs": 2}
     stored = solve(unsatisfiable(), model=model, **options)
-    given = solve(unsatisfiable(), model=Model("fixed", policy()), temperature=scaled, **options)
+    given = solve(unsatisfiable(), model=Model("fixed", policy().weights()), temperature=scaled, **options)
     assert stored.assignment == given.assignment
     kept = solve(unsatisfiable(), model=model, temperature=(1.5, 0.25), **options)
-    plain = solve(unsatisfiable(), model=Model("fixed", policy()), temperature=(1.5, 0.25), **options)
+    plain = solve(unsatisfiable(), model=Model("fixed", policy().weights()), temperature=(1.5, 0.25), **options)
     assert kept.assignment == plain.assignment, "a temperature that is asked for is not scaled"
 
 
 @pytest.mark.parametrize("domain", [1, 0, -3, "x", [2]])
 def test_a_model_tuned_at_impossible_domains_is_refused(tmp_path: Any, domain: object) -> None:
-    save_model(Model("odd", policy(), 1.0), tmp_path / "odd")
+    save_model(Model("odd", policy().weights(), 1.0), tmp_path / "odd")
     description = json.loads((tmp_path / "odd.json").read_text())
     description["search"]["domain"] = domain
     (tmp_path / "odd.json").write_text(json.dumps(description))

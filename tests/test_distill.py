@@ -11,8 +11,11 @@ import torch
 from anycsp import Problem
 from anycsp.graph import compile_graph
 from anycsp.neural.models import Model, save_model
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
-from anycsp.neural.sampling import initial_positions, sample_global
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.sampling import sample_global
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import PolicyConfig
+from anycsp.randomness import initial_positions
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.distill import divergence, lesson
 from anycsp.training.trainer import Trainer
@@ -30,7 +33,7 @@ def mixed_domains() -> Batch:
     problem.add_variable((1,), "z")
     problem.add_linear(["x", "y"], [1, -1], "!=", 0)
     problem.add_linear(["x", "z"], [1, -1], "!=", 0)
-    return Batch(compile_graph(problem))
+    return Batch(TensorGraph(compile_graph(problem)))
 
 
 def policy(config: PolicyConfig, seed: int) -> PolicyNetwork:
@@ -42,7 +45,7 @@ def beginning(batch: Batch, hidden: int, runs: int = 2) -> SearchState:
     graph = batch.graph
     cost = torch.zeros(runs, graph.instances, dtype=torch.float64)
     return SearchState(
-        initial_positions(graph, 0, range(runs)),
+        torch.from_numpy(initial_positions(graph.topology.domains.sizes, 0, range(runs))),
         torch.zeros(runs, graph.num_values, hidden),
         torch.ones(graph.instances, dtype=torch.bool),
         cost,
@@ -105,7 +108,7 @@ def test_who_leads_decides_where_the_search_goes() -> None:
 
 def test_training_brings_a_small_policy_to_its_teacher(tmp_path: Path) -> None:
     teacher = tmp_path / "teacher.safetensors"
-    save_model(Model("teacher", policy(LARGE, 3)), teacher)
+    save_model(Model("teacher", policy(LARGE, 3).weights()), teacher)
     config = TrainingConfig(
         parameters={"n": 12},
         policy=SMALL,
@@ -127,7 +130,7 @@ def test_training_brings_a_small_policy_to_its_teacher(tmp_path: Path) -> None:
 
 def test_a_teacher_that_moves_one_variable_a_step_is_refused(tmp_path: Path) -> None:
     teacher = tmp_path / "teacher.safetensors"
-    save_model(Model("teacher", policy(replace(LARGE, sampling="local"), 3)), teacher)
+    save_model(Model("teacher", policy(replace(LARGE, sampling="local"), 3).weights()), teacher)
     with pytest.raises(ConfigError, match="cannot be imitated"):
         Trainer(TrainingConfig(policy=SMALL, teacher=str(teacher)), tmp_path / "run")
     with pytest.raises(ConfigError, match="teacher"):

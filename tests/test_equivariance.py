@@ -11,10 +11,13 @@ from random_problems import random_positions, random_problem
 
 from anycsp import Problem
 from anycsp.graph import compile_graph
-from anycsp.neural.operations import TWIN, Operations, fastest
-from anycsp.neural.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
+from anycsp.neural.native_ops import fastest
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import TORCH, PolicyNetwork
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import AGGREGATIONS, PolicyConfig
 
-BACKENDS = [TWIN] if fastest() is TWIN else [fastest(), TWIN]
+BACKENDS = [TORCH] if fastest() is TORCH else [fastest(), TORCH]
 
 
 def permuted(problem: Problem, seed: int) -> Problem:
@@ -45,7 +48,7 @@ def permuted(problem: Problem, seed: int) -> Problem:
 def logits_by_value(
     problem: Problem, policy: PolicyNetwork, assignments: list[dict], ops: Operations
 ) -> dict[tuple[str, int], float]:
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     state = policy.start(graph, 1)
     for assignment in assignments:
         positions = torch.from_numpy(problem.positions(assignment)).long()[None]
@@ -54,7 +57,7 @@ def logits_by_value(
     variables = graph.value_variable.tolist()
     return {
         (problem.names[x], int(value)): float(o)
-        for x, value, o in zip(variables, graph.domains.values, logits[0], strict=True)
+        for x, value, o in zip(variables, graph.topology.domains.values, logits[0], strict=True)
     }
 
 

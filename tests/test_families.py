@@ -17,7 +17,9 @@ from anycsp.checker.check import recount
 from anycsp.checker.plain import of_problem
 from anycsp.constraints.base import FAMILIES as KINDS
 from anycsp.graph import compile_graph
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import PolicyConfig
 
 EXAMPLES = 200
 seeds = st.integers(0, 2**32 - 1)
@@ -54,14 +56,14 @@ def expected_labels(problem: Problem, drawn: list[Drawn], values: list[int]) -> 
 
 
 def check(problem: Problem, drawn: list[Drawn], positions: np.ndarray) -> None:
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     labels = graph.labels(torch.from_numpy(positions))
     satisfied = graph.satisfied(torch.from_numpy(positions), labels)
     violations = graph.violations(satisfied)
-    constraint = graph.terms.index[graph.edge_constraint.numpy()]
+    constraint = graph.topology.terms.index[graph.edge_constraint.numpy()]
     value = graph.edge_value.numpy()
     variable = graph.value_variable.numpy()[value]
-    position = value - graph.domains.start[variable]
+    position = value - graph.topology.domains.start[variable]
     edges = list(zip(constraint.tolist(), variable.tolist(), position.tolist(), strict=True))
     described = list(problem.describe_constraints())
     for run in range(len(positions)):
@@ -104,7 +106,7 @@ def test_batch_equals_its_parts(family: Family, seed: int) -> None:
     rng = np.random.default_rng(seed)
     parts = [draw_problem(family, rng)[0] for _ in range(3)]
     positions = [(rng.random((4, p.num_variables)) * p.domains.sizes).astype(np.int64) for p in parts]
-    together = compile_graph(parts)
+    together = TensorGraph(compile_graph(parts))
     joined = torch.from_numpy(np.concatenate(positions, axis=1))
     violations = together.violations(together.satisfied(joined, together.labels(joined)))
     for instance, (problem, own) in enumerate(zip(parts, positions, strict=True)):
@@ -137,15 +139,15 @@ def test_description_reads_back_as_the_same_constraints(family: Family, seed: in
 @settings(max_examples=60)
 @given(seed=seeds)
 def test_native_labels_equal_the_twin(family: Family, seed: int) -> None:
-    from anycsp.neural.engine_native import NativeSearch
+    from anycsp.neural.engine_native import NativeEngine
 
     rng = np.random.default_rng(seed)
     problem, _ = draw_problem(family, rng)
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     if graph.num_constraints == 0:
         return
     positions = (rng.random((5, problem.num_variables)) * problem.domains.sizes).astype(np.int64)
-    search = NativeSearch(graph, PolicyNetwork(PolicyConfig(hidden=8)), runs=5)
+    search = NativeEngine(graph.topology, PolicyNetwork(PolicyConfig(hidden=8)).weights(), runs=5)
     search.start(positions)
     assert (search.labels() == graph.labels(torch.from_numpy(positions)).numpy()).all()
 
@@ -159,11 +161,11 @@ def test_local_search_state_stays_true(family: Family, graded: bool, seed: int) 
     """After any moves the state of local search is what the assignment says: `verify` recomputes it."""
     rng = np.random.default_rng(seed)
     problem, _ = draw_problem(family, rng)
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     if graph.num_constraints == 0 or (problem.domains.sizes == 1).all():
         return
     search = native.module().LocalSearch(
-        problem=native.native_problem(graph), strategy="tabu", parameters={}, runs=2, seed=seed % 1000, threads=1,
+        problem=graph.topology.native_problem, strategy="tabu", parameters={}, runs=2, seed=seed % 1000, threads=1,
         graded=graded, external=None,
     )  # fmt: skip
     search.start(None)
@@ -171,5 +173,5 @@ def test_local_search_state_stays_true(family: Family, graded: bool, seed: int) 
     search.verify()
     for row, score in zip(search.best_positions(), search.best_score(), strict=True):
         counted = problem.violation_of_positions(row)
-        searched = counted.violated - int(graph.constant[0, 0])  # constraints on no variable are not searched
+        searched = counted.violated - int(graph.topology.constant[0, 0])  # constraints on no variable are not searched
         assert (score == 0) == (searched == 0)

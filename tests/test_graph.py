@@ -10,14 +10,15 @@ from oracle import edge_labels, satisfied
 from random_problems import random_positions, random_problem
 
 from anycsp import Problem
-from anycsp.graph import ConstraintValueGraph, compile_graph
+from anycsp.graph import compile_graph
+from anycsp.neural.tensors import TensorGraph
 
 
-def labels_by_edge(graph: ConstraintValueGraph, labels: torch.Tensor) -> dict[tuple[int, int, int], int]:
+def labels_by_edge(graph: TensorGraph, labels: torch.Tensor) -> dict[tuple[int, int, int], int]:
     """Edge labels keyed like the oracle's: (constraint as added, variable, position)."""
-    constraint = graph.terms.index[graph.edge_constraint.numpy()]
-    variable = graph.scope[graph.edge_slot.numpy()]
-    position = graph.edge_value.numpy() - graph.domains.start[variable]
+    constraint = graph.topology.terms.index[graph.edge_constraint.numpy()]
+    variable = graph.value_variable[graph.edge_value].numpy()
+    position = graph.edge_value.numpy() - graph.topology.domains.start[variable]
     return {
         (int(c), int(x), int(p)): int(label)
         for c, x, p, label in zip(constraint, variable, position, labels.tolist(), strict=True)
@@ -32,7 +33,7 @@ def test_figure_1_of_the_paper() -> None:
     z = problem.add_variable([1, 2], "Z")
     problem.add_linear([x, y], [1, -1], "<=", 0)
     problem.add_table([y, z], [(1, 1), (2, 2)], allowed=False)
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     positions = torch.from_numpy(problem.positions({"X": 2, "Y": 1, "Z": 2})).long()[None]
     assert graph.chosen(positions)[0].tolist() == [0, 1, 0, 1, 0, 0, 1]
     labels = labels_by_edge(graph, graph.labels(positions)[0])
@@ -45,7 +46,7 @@ def test_figure_1_of_the_paper() -> None:
 @settings(max_examples=150)
 def test_labels_equal_the_definition(seed: int) -> None:
     problem = random_problem(seed, weighted=seed % 2 == 1)
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     runs = random_positions(problem, 2, seed)
     labels = graph.labels(torch.from_numpy(runs))
     violations = graph.violations(graph.satisfied(torch.from_numpy(runs), labels))
@@ -62,14 +63,14 @@ def test_labels_equal_the_definition(seed: int) -> None:
 def test_relabelling_a_batch_equals_relabelling_its_parts(seeds: list[int]) -> None:
     problems = [random_problem(seed, weighted=True) for seed in seeds]
     runs = [random_positions(problem, 3, seed) for problem, seed in zip(problems, seeds, strict=True)]
-    batch = compile_graph(problems)
+    batch = TensorGraph(compile_graph(problems))
     positions = torch.from_numpy(np.concatenate(runs, axis=1))
     labels = batch.labels(positions)
     together = batch.violations(batch.satisfied(positions, labels))
     joined = [labels_by_edge(batch, row) for row in labels]
     variables = constraints = 0
     for i, (problem, own) in enumerate(zip(problems, runs, strict=True)):
-        graph = compile_graph(problem)
+        graph = TensorGraph(compile_graph(problem))
         alone = graph.labels(torch.from_numpy(own))
         apart = graph.violations(graph.satisfied(torch.from_numpy(own), alone))
         for field, expected in zip(together, apart, strict=True):
@@ -87,7 +88,7 @@ def test_hard_constraints_come_before_all_soft_ones_together() -> None:
     problem.add_table([x], [(0,)], hard=True)
     for _ in range(5):
         problem.add_table([x], [(1,)], weight=100)
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     positions = torch.tensor([[0], [1]])
     violations = graph.violations(graph.satisfied(positions, graph.labels(positions)))
     assert violations.hard[:, 0].tolist() == [0, 1]

@@ -10,11 +10,13 @@ import torch
 from anycsp import Problem, distributions, load_model, native, solve
 from anycsp.errors import AnyCSPError
 from anycsp.graph import compile_graph
-from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural.engine_torch import TorchEngine
 from anycsp.neural.guidance import UNGUIDED, Guidance, as_guidance, guidance_json, guided
 from anycsp.neural.models import Model, save_model
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.sampling import sample_global
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import PolicyConfig
 from anycsp.training.config import TrainingConfig
 from anycsp.training.pool import Pool
 from anycsp.training.rollout import rollout
@@ -40,12 +42,12 @@ def mixed() -> Problem:
 
 def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
     problem, guidance = mixed(), Guidance((0.7,), 0.9)
-    graph, steps = compile_graph(problem), 6
-    search = TwinSearch(graph, policy(), 2, 5, 1.0, guidance)
+    graph, steps = TensorGraph(compile_graph(problem)), 6
+    search = TorchEngine(graph, policy(), 2, 5, 1.0, guidance)
     search.start()
     trace = np.zeros((2, problem.num_constraints))
     for _ in range(steps):
-        for run, positions in enumerate(search.positions.numpy()):
+        for run, positions in enumerate(search.positions):
             violated = np.zeros(problem.num_constraints)
             for block in problem.blocks:
                 violated[block.terms.index] = ~block.satisfied(problem.domains, positions)
@@ -58,7 +60,7 @@ def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
     zero = torch.zeros(2, graph.num_values)
     pulled = guided(graph, zero, search.labels, search.trace, guidance).numpy()
     for run in range(2):
-        here = search.positions[run].numpy()
+        here = search.positions[run]
         for x in range(8):
             for p in range(3):
                 there = here.copy()
@@ -74,32 +76,34 @@ def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
 @pytest.mark.parametrize("aggregation", ["max", "sum"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_native_and_twin_are_guided_alike(aggregation: str, threads: int) -> None:
-    from anycsp.neural.engine_native import NativeSearch
+    from anycsp.neural.engine_native import NativeEngine
 
     guidance = Guidance((0.5, 3.0), 0.98)
     problems = [mixed(), distributions.draw(distributions.get("sat", n=30, density=((5.0, 6.0),)), 1, 0)]
     for problem in problems:
-        graph, network = compile_graph(problem), policy(aggregation)
-        twin = TwinSearch(graph, network, 3, 5, 0.8, guidance)
-        fast = NativeSearch(graph, network, 3, 5, 0.8, threads, guidance)
+        graph, network = TensorGraph(compile_graph(problem)), policy(aggregation)
+        twin = TorchEngine(graph, network, 3, 5, 0.8, guidance)
+        fast = NativeEngine(graph.topology, network.weights(), 3, 5, 0.8, threads, guidance)
         twin.start()
         fast.start()
         for _ in range(30):
             twin.advance(1, np.inf)
             fast.advance(1, np.inf)
-            assert (twin.positions.numpy() == fast.positions).all()
+            assert (twin.positions == fast.positions).all()
 
 
 def test_training_is_guided_as_the_search_is() -> None:
     """Two windows, the second carried on from the first, take the steps of one search."""
     guidance, seed, runs = Guidance((0.7, 0.2), 0.9), 5, range(3)
-    graph, network = compile_graph([mixed(), mixed()]), policy()
-    search = TwinSearch(graph, network, len(runs), seed, 0.8, guidance)
+    graph, network = TensorGraph(compile_graph([mixed(), mixed()])), policy()
+    search = TorchEngine(graph, network, len(runs), seed, 0.8, guidance)
     search.start()
     zeros = torch.zeros(len(runs), graph.instances, dtype=torch.float64)
     trace = torch.zeros(len(runs), graph.num_constraints)
     fresh = torch.ones(graph.instances, dtype=torch.bool)
-    state = SearchState(search.positions, network.start(graph, len(runs)), fresh, zeros, zeros, trace)
+    state = SearchState(
+        torch.from_numpy(search.positions).long(), network.start(graph, len(runs)), fresh, zeros, zeros, trace
+    )
     heat, taken = torch.full((graph.instances,), 0.8), 0
     for steps in (4, 3):
 
@@ -109,7 +113,7 @@ def test_training_is_guided_as_the_search_is() -> None:
         _, state = rollout(network, Batch(graph), state, steps, sample, 0.0, temperature=heat, guidance=guidance)
         search.advance(steps, np.inf)
         taken += steps
-        assert torch.equal(state.positions, search.positions)
+        assert (state.positions.numpy() == search.positions).all()
         assert torch.equal(state.trace, search.trace)
     assert state.trace.sum() > 0
 
@@ -138,10 +142,11 @@ def test_a_carried_search_keeps_its_trace(tmp_path: Path, monkeypatch: pytest.Mo
     for _ in range(30):
         pool.refresh()
         graph = pool.batch.graph
-        orders.add(type(graph.labellings[0]))
+        orders.add(type(graph.topology.labellings[0]))
         for i, slot in enumerate(pool.slots):
-            own = torch.from_numpy(np.flatnonzero(graph.constraint_instance == i))
-            added = torch.from_numpy(graph.terms.index)[own].argsort().argsort() + 1  # as a trace: 1, 2, … in order
+            own = (graph.constraint_instance == i).nonzero()[:, 0]
+            order = torch.from_numpy(graph.topology.terms.index)[own].argsort()
+            added = order.argsort() + 1  # as a trace: 1, 2, … in order
             if slot.depth > 0:
                 assert (pool.state.trace[:, own] == added).all()
                 carried += 1
@@ -155,11 +160,11 @@ def test_a_carried_search_keeps_its_trace(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_models_guidance_is_stored_used_and_can_be_turned_off(tmp_path: Path) -> None:
     given = Guidance((2.0, 5.0), 0.9)
-    save_model(Model("guided", policy(), 1.0, 4, given), tmp_path / "guided")
+    save_model(Model("guided", policy().weights(), 1.0, 4, given), tmp_path / "guided")
     model = load_model(tmp_path / "guided.safetensors")
     assert model.guidance == given
     options: dict[str, Any] = {"search": "neural", "steps": 40, "seed": 3}
-    plain = Model("plain", policy(), 1.0, 4)
+    plain = Model("plain", policy().weights(), 1.0, 4)
     stored = solve(mixed(), model=model, **options)
     same = solve(mixed(), model=plain, guidance="2,5:0.9", **options)
     assert same.best_per_run == stored.best_per_run

@@ -12,7 +12,8 @@ from random_problems import random_problem
 from anycsp import Problem, distributions, native, solve
 from anycsp.graph import compile_graph
 from anycsp.neural.models import Model
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.weights import PolicyConfig
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.strategy import choose_strategy
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {
 
 def untrained(sampling: str = "global") -> Model:
     torch.manual_seed(7)
-    return Model("untrained", PolicyNetwork(PolicyConfig(8, "max", "gain", True, sampling=sampling)))
+    return Model("untrained", PolicyNetwork(PolicyConfig(8, "max", "gain", True, sampling=sampling)).weights())
 
 
 def drawn(name: str, seed: int = 0, **parameters: object) -> Problem:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from anycsp import Problem, native
 from anycsp.graph import ConstraintValueGraph, compile_graph
+from anycsp.neural.tensors import TensorGraph
 from anycsp.search.local import _external
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
@@ -32,16 +33,17 @@ def draw_problem(families: list[Family], rng: np.random.Generator, constraints: 
 
 
 def new_state(graph: ConstraintValueGraph, graded: bool = False, on_demand: bool = False) -> Any:
-    return native.module().LocalState(native.native_problem(graph), graded, on_demand, _external(graph))
+    return native.module().LocalState(graph.native_problem, graded, on_demand, _external(graph))
 
 
 def defined(graph: ConstraintValueGraph, positions: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The difference of every value by the labels' definition, and which constraints are violated."""
-    given = torch.from_numpy(positions.astype(np.int64))
-    labels = graph.labels(given)
-    violated = ~graph.satisfied(given, labels)[0].numpy()
+    tensors, given = TensorGraph(graph), torch.from_numpy(positions.astype(np.int64))
+    labels = tensors.labels(given)
+    violated = ~tensors.satisfied(given, labels)[0].numpy()
     cost = np.zeros(graph.num_values, dtype=np.int64)
-    np.add.at(cost, graph.edge_value.numpy(), (1 - labels[0].numpy().astype(np.int64)) * weights[graph.edge_constraint])
+    unsatisfied = 1 - labels[0].numpy().astype(np.int64)
+    np.add.at(cost, tensors.edge_value.numpy(), unsatisfied * weights[tensors.edge_constraint.numpy()])
     now = cost[graph.domains.start[:-1] + positions[0]]
     return cost - np.repeat(now, graph.domains.sizes), violated
 

@@ -13,14 +13,15 @@ import torch
 from anycsp.errors import ModelError
 from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model, load_model, save_model
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.weights import PolicyConfig
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     torch.manual_seed(0)
     policy = PolicyNetwork(PolicyConfig(hidden=8, features="gain"))
-    model = Model("mine", policy, (2.0, 0.5), 3, Guidance((1.0, 4.0), 0.9), 15.0, {"seed": 7})
+    model = Model("mine", policy.weights(), (2.0, 0.5), 3, Guidance((1.0, 4.0), 0.9), 15.0, {"seed": 7})
     save_model(model, tmp_path / "mine")
     return tmp_path / "mine.safetensors"
 
@@ -37,8 +38,8 @@ def test_what_is_saved_is_what_is_loaded(path: Path) -> None:
     model = load_model(path)
     torch.manual_seed(0)
     expected = PolicyNetwork(PolicyConfig(hidden=8, features="gain")).state_dict()
-    assert model.policy.state_dict().keys() == expected.keys()
-    assert all(torch.equal(tensor, expected[name]) for name, tensor in model.policy.state_dict().items())
+    assert model.network().state_dict().keys() == expected.keys()
+    assert all(torch.equal(tensor, expected[name]) for name, tensor in model.network().state_dict().items())
     assert (model.temperature, model.runs, model.domain, model.training) == ((2.0, 0.5), 3, 15.0, {"seed": 7})
     assert model.guidance == Guidance((1.0, 4.0), 0.9)
 

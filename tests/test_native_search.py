@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import fields
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from hypothesis import given, settings
@@ -19,18 +20,21 @@ from hypothesis import strategies as st
 
 from anycsp import Problem, native
 from anycsp.constraints.base import Labelling
+from anycsp.constraints.external import ExternalLabelling
 from anycsp.constraints.table import DenseLabelling
-from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.neural.engine_torch import TwinSearch
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
-from anycsp.neural.randomness import uniforms
+from anycsp.graph import compile_graph
+from anycsp.neural.engine_torch import TorchEngine
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import PolicyConfig
+from anycsp.randomness import uniforms
 
 pytestmark = [
     pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}"),
     pytest.mark.filterwarnings("ignore:Sparse CSR tensor support"),
 ]
 if native.available():
-    from anycsp.neural.engine_native import NativeSearch
+    from anycsp.neural.engine_native import NativeEngine
 
 OPERATORS = ["<=", ">=", "==", "!=", "<", ">"]
 
@@ -96,7 +100,7 @@ def relative_error(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def twin_step(
-    graph: ConstraintValueGraph, policy: PolicyNetwork, state: torch.Tensor, positions: np.ndarray
+    graph: TensorGraph, policy: PolicyNetwork, state: torch.Tensor, positions: np.ndarray
 ) -> tuple[np.ndarray, torch.Tensor]:
     """In the precision of the policy: a double one is the reference, as far from float's rounding as can be."""
     with torch.no_grad():
@@ -105,16 +109,16 @@ def twin_step(
     return output.logits.numpy(), output.state
 
 
-def random_positions(graph: ConstraintValueGraph, runs: int, seed: int) -> np.ndarray:
+def random_positions(graph: TensorGraph, runs: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return rng.integers(0, graph.domains.sizes, (runs, graph.num_variables)).astype(np.int32)
+    return rng.integers(0, graph.topology.domains.sizes, (runs, graph.num_variables)).astype(np.int32)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 3))
 def test_labels_and_violations_equal_the_twin(seed: int, instances: int) -> None:
-    graph = compile_graph([mixed_problem(seed + i) for i in range(instances)])
-    search = NativeSearch(graph, random_policy(hidden=8), runs=3, threads=2)
+    graph = TensorGraph(compile_graph([mixed_problem(seed + i) for i in range(instances)]))
+    search = NativeEngine(graph.topology, random_policy(hidden=8).weights(), runs=3, threads=2)
     for round_ in range(3):
         positions = random_positions(graph, 3, seed + round_)
         search.start(positions)
@@ -135,13 +139,13 @@ def test_labels_and_violations_equal_the_twin(seed: int, instances: int) -> None
 @pytest.mark.parametrize("options", [{}, {"inertia": True}, {"weighted": True}])
 def test_logits_equal_the_twin(hidden: int, aggregation: str, features: str, options: dict[str, bool]) -> None:
     for seed in range(3):
-        graph = compile_graph([mixed_problem(seed), mixed_problem(seed + 100, largest_domain=40)])
+        graph = TensorGraph(compile_graph([mixed_problem(seed), mixed_problem(seed + 100, largest_domain=40)]))
         policy = random_policy(seed, hidden=hidden, aggregation=aggregation, features=features, **options)
         positions = random_positions(graph, 2, seed)
         reference = copy.deepcopy(policy).double()
         expected, state = twin_step(graph, reference, reference.start(graph, 2), positions)
         for form in ["direct"] if aggregation == "max" else ["direct", "linear"]:
-            search = NativeSearch(graph, policy, runs=2, form=form, tile_bytes=seed * 2000)
+            search = NativeEngine(graph.topology, policy.weights(), runs=2, form=form, tile_bytes=seed * 2000)
             search.start(positions)
             search.advance(1)
             assert relative_error(search.logits(), expected) < 1e-5
@@ -151,12 +155,12 @@ def test_logits_equal_the_twin(hidden: int, aggregation: str, features: str, opt
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["sum", "mean", "max"]), st.integers(1, 50))
 def test_any_hidden_size_and_problem_equals_the_twin(seed: int, aggregation: str, hidden: int) -> None:
-    graph = compile_graph([mixed_problem(seed, constraints=seed % 40), mixed_problem(seed + 1)])
+    graph = TensorGraph(compile_graph([mixed_problem(seed, constraints=seed % 40), mixed_problem(seed + 1)]))
     policy = random_policy(seed, hidden=hidden, aggregation=aggregation)
     positions = random_positions(graph, 1, seed)
     reference = copy.deepcopy(policy).double()
     expected, _ = twin_step(graph, reference, reference.start(graph, 1), positions)
-    search = NativeSearch(graph, policy)
+    search = NativeEngine(graph.topology, policy.weights())
     search.start(positions)
     search.advance(1)
     # a LayerNorm over one or two features divides by √ε: rounding is amplified
@@ -165,9 +169,9 @@ def test_any_hidden_size_and_problem_equals_the_twin(seed: int, aggregation: str
 
 @pytest.mark.parametrize("aggregation", ["sum", "mean", "max"])
 def test_no_drift_in_200_steps_on_one_sequence_of_assignments(aggregation: str) -> None:
-    graph = compile_graph([mixed_problem(7), mixed_problem(8)])  # two instances: never stops early
+    graph = TensorGraph(compile_graph([mixed_problem(7), mixed_problem(8)]))  # two instances: never stops early
     policy = random_policy(3, hidden=16, aggregation=aggregation)
-    search = NativeSearch(graph, policy, runs=2)
+    search = NativeEngine(graph.topology, policy.weights(), runs=2)
     search.start()
     state = policy.start(graph, 2)
     for _ in range(200):
@@ -180,11 +184,11 @@ def test_no_drift_in_200_steps_on_one_sequence_of_assignments(aggregation: str) 
 @pytest.mark.parametrize("aggregation", ["mean", "max"])
 @pytest.mark.parametrize("runs", [1, 4])
 def test_results_do_not_depend_on_threads(aggregation: str, runs: int) -> None:
-    graph = compile_graph([mixed_problem(seed, variables=60, constraints=150) for seed in range(4)])
+    graph = TensorGraph(compile_graph([mixed_problem(seed, variables=60, constraints=150) for seed in range(4)]))
     policy = random_policy(hidden=16, aggregation=aggregation)
     outcomes = []
     for threads in (1, 2, 3):
-        search = NativeSearch(graph, policy, runs=runs, seed=5, threads=threads)
+        search = NativeEngine(graph.topology, policy.weights(), runs=runs, seed=5, threads=threads)
         search.start()
         assert search.advance(10) == 10
         outcomes.append((search.positions, search.logits(), search.best_positions(), search.violations()[1]))
@@ -194,10 +198,10 @@ def test_results_do_not_depend_on_threads(aggregation: str, runs: int) -> None:
 
 
 def test_a_part_of_the_runs_is_the_same_as_in_the_whole() -> None:
-    graph = compile_graph([mixed_problem(1), mixed_problem(2)])
+    graph = TensorGraph(compile_graph([mixed_problem(1), mixed_problem(2)]))
     policy = random_policy(hidden=8)
-    whole = NativeSearch(graph, policy, runs=4, seed=3)
-    part = NativeSearch(graph, policy, runs=range(2, 4), seed=3)
+    whole = NativeEngine(graph.topology, policy.weights(), runs=4, seed=3)
+    part = NativeEngine(graph.topology, policy.weights(), runs=range(2, 4), seed=3)
     for search in (whole, part):
         search.start()
         search.advance(5)
@@ -206,17 +210,17 @@ def test_a_part_of_the_runs_is_the_same_as_in_the_whole() -> None:
 
 def test_draws_are_the_generators() -> None:
     """α^(0) is ⌊u·|D|⌋ with step 0's draw; α^(t) the inverse CDF of the softmax with step t's."""
-    graph = compile_graph([mixed_problem(11), mixed_problem(12)])
-    search = NativeSearch(graph, random_policy(hidden=16), runs=3, seed=9, temperature=0.7)
+    graph = TensorGraph(compile_graph([mixed_problem(11), mixed_problem(12)]))
+    search = NativeEngine(graph.topology, random_policy(hidden=16).weights(), runs=3, seed=9, temperature=0.7)
     search.start()
-    u = uniforms(9, range(3), 0, graph.num_variables).numpy()
-    assert (search.positions == np.floor(u * graph.domains.sizes)).all()
+    u = uniforms(9, range(3), 0, graph.num_variables)
+    assert (search.positions == np.floor(u * graph.topology.domains.sizes)).all()
     for step in range(1, 6):
         search.advance(1)
-        u = uniforms(9, range(3), step, graph.num_variables).numpy()
+        u = uniforms(9, range(3), step, graph.num_variables)
         logits = search.logits() / 0.7
         for x in range(graph.num_variables):
-            domain = slice(graph.domains.start[x], graph.domains.start[x + 1])
+            domain = slice(graph.topology.domains.start[x], graph.topology.domains.start[x + 1])
             weight = np.exp(logits[:, domain] - logits[:, domain].max(axis=1, keepdims=True))
             cumulative = np.cumsum(weight, axis=1)
             threshold = u[:, x] * cumulative[:, -1]
@@ -227,14 +231,14 @@ def test_draws_are_the_generators() -> None:
 
 def test_sampled_frequencies_follow_the_softmax() -> None:
     runs = 4000
-    graph = compile_graph([mixed_problem(21), mixed_problem(22)])
-    search = NativeSearch(graph, random_policy(4, hidden=8), runs=runs, seed=1)
+    graph = TensorGraph(compile_graph([mixed_problem(21), mixed_problem(22)]))
+    search = NativeEngine(graph.topology, random_policy(4, hidden=8).weights(), runs=runs, seed=1)
     search.start(np.repeat(random_positions(graph, 1, 0), runs, axis=0))  # all runs share the distribution of step 1
     search.advance(1)
     logits = search.logits()[0]
     statistic, freedom = 0.0, 0
     for x in range(graph.num_variables):
-        domain = slice(graph.domains.start[x], graph.domains.start[x + 1])
+        domain = slice(graph.topology.domains.start[x], graph.topology.domains.start[x + 1])
         probability = np.exp(logits[domain] - logits[domain].max())
         probability /= probability.sum()
         observed = np.bincount(search.positions[:, x], minlength=len(probability))
@@ -250,14 +254,14 @@ def test_sampled_frequencies_follow_the_softmax() -> None:
 def test_the_whole_search_is_the_twins() -> None:
     """Same draws, same assignments: the trajectories part only where a draw falls on a boundary to rounding."""
     for sampling in ("global", "local"):
-        graph = compile_graph([mixed_problem(31), mixed_problem(32)])
+        graph = TensorGraph(compile_graph([mixed_problem(31), mixed_problem(32)]))
         policy = random_policy(hidden=16, sampling=sampling)
-        engines = (NativeSearch(graph, policy, 3, 5, 0.8), TwinSearch(graph, policy, 3, 5, 0.8))
+        engines = (NativeEngine(graph.topology, policy.weights(), 3, 5, 0.8), TorchEngine(graph, policy, 3, 5, 0.8))
         for engine in engines:
             engine.start()
             assert engine.advance(20, np.inf) == 20
         native_, twin = engines
-        assert (native_.positions == twin.positions.numpy()).all()
+        assert (native_.positions == twin.positions).all()
         assert np.allclose(native_.best_score(), twin.best_score())
         assert (native_.best_positions() == twin.best_positions()).all()
         for ours, theirs in zip(native_.improvements(), twin.improvements(), strict=True):
@@ -267,8 +271,8 @@ def test_the_whole_search_is_the_twins() -> None:
 def test_best_is_the_best_of_the_sequence() -> None:
     problems = [mixed_problem(31), mixed_problem(32)]
     problems[0].add_table([], [], weight=2.0)  # never holds, whatever the assignment
-    graph = compile_graph(problems)
-    search = NativeSearch(graph, random_policy(hidden=8), runs=2)
+    graph = TensorGraph(compile_graph(problems))
+    search = NativeEngine(graph.topology, random_policy(hidden=8).weights(), runs=2)
     search.start()
     lowest = np.full((2, 2), np.inf)
     for step in range(30):
@@ -292,7 +296,7 @@ def test_stops_at_the_first_solution() -> None:
     x = problem.add_variables(6, [0, 1])
     for a, b in itertools.pairwise(x):
         problem.add_clause([(a, 1), (b, 1)])
-    search = NativeSearch(compile_graph(problem), random_policy(hidden=8), runs=2)
+    search = NativeEngine(compile_graph(problem), random_policy(hidden=8).weights(), runs=2)
     search.start(np.zeros((2, 6)))
     done = search.advance(10_000)
     assert done < 10_000
@@ -302,16 +306,16 @@ def test_stops_at_the_first_solution() -> None:
 
 
 def test_the_clock_stops_a_search() -> None:
-    graph = compile_graph([mixed_problem(1), mixed_problem(2)])
-    search = NativeSearch(graph, random_policy(hidden=8))
+    graph = TensorGraph(compile_graph([mixed_problem(1), mixed_problem(2)]))
+    search = NativeEngine(graph.topology, random_policy(hidden=8).weights())
     search.start()
     assert 1 < search.advance(10**9, seconds=0.05) < 10**9
     assert search.advance(10, seconds=0.0) == 1
 
 
 def test_local_sampling_moves_one_variable_of_each_instance() -> None:
-    graph = compile_graph([mixed_problem(41), mixed_problem(42)])
-    search = NativeSearch(graph, random_policy(hidden=8, sampling="local"), runs=4)
+    graph = TensorGraph(compile_graph([mixed_problem(41), mixed_problem(42)]))
+    search = NativeEngine(graph.topology, random_policy(hidden=8, sampling="local").weights(), runs=4)
     search.start()
     for _ in range(10):
         before = search.positions
@@ -321,24 +325,33 @@ def test_local_sampling_moves_one_variable_of_each_instance() -> None:
             assert (moved[:, graph.variable_instance == instance].sum(axis=1) == 1).all()
 
 
-class ExternalLabelling(DenseLabelling):
-    native_kind: ClassVar[str] = "external"
-
-
 def test_external_labels_come_from_python() -> None:
     graph = compile_graph([mixed_problem(51), mixed_problem(52)])
 
     def outside(labelling: Labelling) -> Labelling:
+        """The same relations, looked up by functions of the values."""
         if not isinstance(labelling, DenseLabelling):
             return labelling
-        return ExternalLabelling(**{f.name: getattr(labelling, f.name) for f in fields(labelling)})
 
-    values = {f.name: getattr(graph, f.name) for f in fields(graph)}
-    values["labellings"] = tuple(outside(l) for l in graph.labellings)
-    moved = ConstraintValueGraph(**values)
-    assert any(l.native_kind == "external" for l in moved.labellings)
-    policy = random_policy(hidden=8)
-    inside, external = NativeSearch(graph, policy, runs=2), NativeSearch(moved, policy, runs=2)
+        def looked_up(row: int) -> Callable[..., npt.NDArray[np.uint8]]:
+            slots = slice(labelling.scope_start[row], labelling.scope_start[row + 1])
+
+            def function(*columns: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+                address = labelling.base[row]
+                for x, stride, column in zip(labelling.scope[slots], labelling.stride[slots], columns, strict=True):
+                    values = graph.domains.values[graph.domains.start[x] : graph.domains.start[x + 1]]
+                    address = address + stride * (column[:, None] == values).argmax(axis=1)
+                return labelling.truth[address]
+
+            return function
+
+        functions = tuple(looked_up(row) for row in range(len(labelling)))
+        return ExternalLabelling(labelling.terms, labelling.scope_start, labelling.scope, labelling.domains, functions)
+
+    moved = replace(graph, labellings=tuple(outside(l) for l in graph.labellings))
+    assert any(isinstance(l, ExternalLabelling) for l in moved.labellings)
+    policy = random_policy(hidden=8).weights()
+    inside, external = NativeEngine(graph, policy, runs=2), NativeEngine(moved, policy, runs=2)
     for search in (inside, external):
         search.start()
         search.advance(5)
@@ -352,10 +365,10 @@ def test_degrees_beyond_16_bits() -> None:
     leaves = problem.add_variables(40_000, [0, 1])
     scopes = np.stack([np.full(40_000, hub.index), [v.index for v in leaves]], axis=1)
     problem.add_not_equal(scopes)
-    graph = compile_graph([problem, mixed_problem(0)])
+    graph = TensorGraph(compile_graph([problem, mixed_problem(0)]))
     for aggregation in ("sum", "mean", "max"):
         policy = random_policy(hidden=8, aggregation=aggregation)
-        search = NativeSearch(graph, policy)
+        search = NativeEngine(graph.topology, policy.weights())
         search.start()
         expected, _ = twin_step(graph, policy, policy.start(graph, 1), search.positions)
         search.advance(1)
@@ -366,10 +379,10 @@ def test_degrees_beyond_16_bits() -> None:
 def test_a_problem_without_constraints() -> None:
     problem = Problem()
     problem.add_variables(3, range(4))
-    graph = compile_graph([problem, problem])
+    graph = TensorGraph(compile_graph([problem, problem]))
     for aggregation in ("sum", "max"):
         policy = random_policy(hidden=8, aggregation=aggregation)
-        search = NativeSearch(graph, policy)
+        search = NativeEngine(graph.topology, policy.weights())
         search.start()
         expected, _ = twin_step(graph, policy, policy.start(graph, 1), search.positions)
         search.advance(1)
@@ -377,9 +390,9 @@ def test_a_problem_without_constraints() -> None:
 
 
 def test_bad_arguments_raise() -> None:
-    graph = compile_graph([mixed_problem(1), mixed_problem(2)])
+    graph = TensorGraph(compile_graph([mixed_problem(1), mixed_problem(2)]))
     policy = random_policy(hidden=8)
-    search = NativeSearch(graph, policy, runs=2)
+    search = NativeEngine(graph.topology, policy.weights(), runs=2)
     for bad in (
         np.zeros((1, graph.num_variables)),
         np.zeros((2, graph.num_variables - 1)),
@@ -394,14 +407,14 @@ def test_bad_arguments_raise() -> None:
         search.start(np.zeros(graph.num_variables))
     for options in ({"runs": 0}, {"threads": 0}, {"temperature": 0.0}, {"form": "linear"}, {"form": "other"}):
         with pytest.raises(ValueError, match=r"runs|threads|temperature|linear|form"):
-            NativeSearch(graph, policy, **options)
+            NativeEngine(graph.topology, policy.weights(), **options)
 
 
 def test_bad_weights_raise() -> None:
     from anycsp.neural.native_weights import step_weights
 
-    graph = compile_graph([mixed_problem(1), mixed_problem(2)])
-    module, problem, policy = native.module(), native.native_problem(graph), random_policy(hidden=8)
+    graph = TensorGraph(compile_graph([mixed_problem(1), mixed_problem(2)]))
+    module, problem, policy = native.module(), graph.topology.native_problem, random_policy(hidden=8)
     layout = module.Layout(problem, "max", 8, False, "auto", 0)
     options = {
         "first_run": 0,
@@ -414,26 +427,28 @@ def test_bad_weights_raise() -> None:
         "local": False,
     }
     options |= {"hidden": 8, "aggregation": "max", "gain": False, "inertia": 0.0}
-    weights = step_weights(policy, linear=False)
+    weights = step_weights(policy.weights(), linear=False)
     network = module.make_network(weights, layout, options)
-    module.make_search(problem, layout, network, options, graph.constant, None)
+    module.make_search(problem, layout, network, options, graph.topology.constant, None)
     fewer = {name: array for name, array in weights.items() if name != "value1"}
     with pytest.raises(ValueError, match="missing weights value1"):
         module.make_network(fewer, layout, options)
     with pytest.raises(ValueError, match="wrong shape"):
         module.make_network(weights, layout, options | {"hidden": 16})
     with pytest.raises(ValueError, match="instances"):
-        module.make_search(problem, layout, network, options, graph.constant[:1].copy(), None)
+        module.make_search(problem, layout, network, options, graph.topology.constant[:1].copy(), None)
     with pytest.raises(ValueError, match="another problem"):
-        module.make_search(native.native_problem(graph), layout, network, options, graph.constant, None)
+        module.make_search(
+            replace(graph.topology).native_problem, layout, network, options, graph.topology.constant, None
+        )
     linear = module.Layout(problem, "sum", 8, False, "linear", 0)
     with pytest.raises(ValueError, match="another form"):
-        module.make_search(problem, linear, network, options, graph.constant, None)
+        module.make_search(problem, linear, network, options, graph.topology.constant, None)
 
 
 def test_profile_accounts_for_the_time() -> None:
-    graph = compile_graph([mixed_problem(seed, variables=60, constraints=150) for seed in range(4)])
-    search = NativeSearch(graph, random_policy(hidden=32), runs=4)
+    graph = TensorGraph(compile_graph([mixed_problem(seed, variables=60, constraints=150) for seed in range(4)]))
+    search = NativeEngine(graph.topology, random_policy(hidden=32).weights(), runs=4)
     search.start()
     search.enable_profile()
     began = time.thread_time()
@@ -448,10 +463,10 @@ def test_profile_accounts_for_the_time() -> None:
 _LEVEL_SCRIPT = """
 import sys; sys.path.insert(0, sys.argv[1])
 from test_native_search import *
-graph = compile_graph([mixed_problem(1), mixed_problem(2)])
+graph = TensorGraph(compile_graph([mixed_problem(1), mixed_problem(2)]))
 for aggregation in ("mean", "max"):
     policy = random_policy(hidden=24, aggregation=aggregation)
-    search = NativeSearch(graph, policy, form="auto" if aggregation == "max" else "linear")
+    search = NativeEngine(graph.topology, policy.weights(), form="auto" if aggregation == "max" else "linear")
     search.start()
     expected, _ = twin_step(graph, policy, policy.start(graph, 1), search.positions)
     search.advance(1)

@@ -13,9 +13,12 @@ from random_problems import random_positions, random_problem
 from torch import Tensor, nn
 
 from anycsp import native
-from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.neural.operations import TWIN, Operations, fastest
-from anycsp.neural.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
+from anycsp.graph import compile_graph
+from anycsp.neural.native_ops import fastest
+from anycsp.neural.operations import Operations
+from anycsp.neural.policy import TORCH, PolicyNetwork
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import AGGREGATIONS, PolicyConfig
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="the native module is not built")
 
@@ -23,19 +26,19 @@ RUNS = 2
 
 
 @pytest.fixture(params=range(3))
-def graph(request: pytest.FixtureRequest) -> ConstraintValueGraph:
+def graph(request: pytest.FixtureRequest) -> TensorGraph:
     """Ragged domains, every family, values in no constraint."""
     problems = [random_problem(100 * request.param + i, weighted=True) for i in range(4)]
-    return compile_graph(problems)
+    return TensorGraph(compile_graph(problems))
 
 
-def positions_of(graph: ConstraintValueGraph, seed: int) -> Tensor:
+def positions_of(graph: TensorGraph, seed: int) -> Tensor:
     rng = np.random.default_rng(seed)
-    sizes = graph.domains.sizes
+    sizes = graph.topology.domains.sizes
     return torch.from_numpy((rng.random((RUNS, len(sizes))) * sizes).astype(np.int64))
 
 
-def labels_of(graph: ConstraintValueGraph, seed: int) -> Tensor:
+def labels_of(graph: TensorGraph, seed: int) -> Tensor:
     return graph.labels(positions_of(graph, seed))
 
 
@@ -44,7 +47,7 @@ def networks(d: int) -> list[nn.Sequential]:
     return [policy.encoder, policy.value_message, policy.constraint_message, policy.value_update, policy.output]
 
 
-def aggregations(graph: ConstraintValueGraph, labels: Tensor, how: str) -> dict[str, tuple[int, Callable[..., Tensor]]]:
+def aggregations(graph: TensorGraph, labels: Tensor, how: str) -> dict[str, tuple[int, Callable[..., Tensor]]]:
     """Rows of messages, and the operation, by what receives them."""
 
     def to_constraints(ops: Operations, messages: Tensor) -> Tensor:
@@ -70,7 +73,7 @@ def rows(ops: Operations, network: nn.Sequential, x: Tensor, *_: Tensor, **optio
 def both(function: Callable[[Operations], Tensor], inputs: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
     """Output and gradients, native and twin, for one random cotangent."""
     results = []
-    for ops in (fastest(), TWIN):
+    for ops in (fastest(), TORCH):
         out = function(ops)
         torch.manual_seed(5)
         grads = torch.autograd.grad(out, inputs, torch.randn_like(out), allow_unused=True)
@@ -94,7 +97,7 @@ def assert_equal_to_twin(function: Callable[[Operations], Tensor], inputs: list[
 @scalars
 @widths
 @pytest.mark.parametrize("how", AGGREGATIONS)
-def test_aggregation_equals_the_twin(graph: ConstraintValueGraph, dtype: torch.dtype, d: int, how: str) -> None:
+def test_aggregation_equals_the_twin(graph: TensorGraph, dtype: torch.dtype, d: int, how: str) -> None:
     for count, function in aggregations(graph, labels_of(graph, 0), how).values():
         messages = torch.randn(count, d, dtype=dtype, requires_grad=True)
         assert_equal_to_twin(partial(function, messages=messages), [messages])
@@ -120,7 +123,7 @@ def test_row_networks_equal_the_twin(dtype: torch.dtype, d: int, count: int) -> 
 
 @scalars
 @widths
-def test_the_cell_equals_the_twin(graph: ConstraintValueGraph, dtype: torch.dtype, d: int) -> None:
+def test_the_cell_equals_the_twin(graph: TensorGraph, dtype: torch.dtype, d: int) -> None:
     torch.manual_seed(0)
     cell = nn.GRUCell(d, d).to(dtype)
     z, h = (torch.randn(RUNS * graph.num_values, d, dtype=dtype, requires_grad=True) for _ in range(2))
@@ -130,7 +133,7 @@ def test_the_cell_equals_the_twin(graph: ConstraintValueGraph, dtype: torch.dtyp
 
 @pytest.mark.parametrize("how", AGGREGATIONS)
 @pytest.mark.parametrize("d", [3, 8])
-def test_gradients_are_those_of_finite_differences(graph: ConstraintValueGraph, how: str, d: int) -> None:
+def test_gradients_are_those_of_finite_differences(graph: TensorGraph, how: str, d: int) -> None:
     torch.manual_seed(0)
     ops = fastest()
     for count, function in aggregations(graph, labels_of(graph, 0), how).values():
@@ -155,7 +158,7 @@ def test_the_policys_gradient_equals_the_twins(dtype: torch.dtype, how: str) -> 
     """Three steps on a batch with ragged domains; the loss reaches every parameter."""
     torch.manual_seed(0)
     problems = [random_problem(seed, weighted=True) for seed in range(40, 44)]
-    graph = compile_graph(problems)
+    graph = TensorGraph(compile_graph(problems))
     features = "gain" if dtype == torch.float32 else "none"  # these are computed in float32 whatever the policy is
     policy = PolicyNetwork(PolicyConfig(16, how, features, inertia=True, weighted=True)).to(dtype)
     nn.init.normal_(policy.weight_message.weight)
@@ -179,7 +182,7 @@ def test_the_policys_gradient_equals_the_twins(dtype: torch.dtype, how: str) -> 
 
 
 @pytest.mark.parametrize("how", AGGREGATIONS)
-def test_repeating_gives_the_same_bits(graph: ConstraintValueGraph, how: str) -> None:
+def test_repeating_gives_the_same_bits(graph: TensorGraph, how: str) -> None:
     torch.manual_seed(0)
     count, function = aggregations(graph, labels_of(graph, 0), how)["constraints"]
     network = networks(8)[1]
@@ -192,25 +195,23 @@ def test_repeating_gives_the_same_bits(graph: ConstraintValueGraph, how: str) ->
         assert all(torch.equal(a, b) for a, b in zip(outcomes[0], again, strict=True))
 
 
-def test_value_features_equal_the_twins(graph: ConstraintValueGraph) -> None:
+def test_value_features_equal_the_twins(graph: TensorGraph) -> None:
     positions = positions_of(graph, 3)
     labels = graph.labels(positions)
     for gain in (False, True):
-        ours, theirs = (ops.value_features(graph, positions, labels, gain) for ops in (fastest(), TWIN))
+        ours, theirs = (ops.value_features(graph, positions, labels, gain) for ops in (fastest(), TORCH))
         torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
 def choice_terms(
-    ops: Operations, graph: ConstraintValueGraph, logits: Tensor, positions: Tensor, epsilon: float, reward: Tensor
+    ops: Operations, graph: TensorGraph, logits: Tensor, positions: Tensor, epsilon: float, reward: Tensor
 ) -> Tensor:
     return torch.stack(ops.choice(graph, logits, positions, epsilon, True, reward))  # type: ignore[arg-type]
 
 
 @scalars
 @pytest.mark.parametrize("epsilon", [0.0, 1e-5, 0.1])
-def test_choice_equals_the_twin_and_finite_differences(
-    graph: ConstraintValueGraph, dtype: torch.dtype, epsilon: float
-) -> None:
+def test_choice_equals_the_twin_and_finite_differences(graph: TensorGraph, dtype: torch.dtype, epsilon: float) -> None:
     torch.manual_seed(0)
     logits = (3 * torch.randn(RUNS, graph.num_values, dtype=dtype)).requires_grad_()
     reward, positions = torch.randn(RUNS, graph.num_values, dtype=dtype), positions_of(graph, 1)
@@ -224,7 +225,7 @@ def test_choice_equals_the_twin_and_finite_differences(
         assert torch.autograd.gradcheck(lambda x: terms(fastest(), logits=x), (logits,))
 
 
-def test_certain_and_impossible_values_have_finite_gradients(graph: ConstraintValueGraph) -> None:
+def test_certain_and_impossible_values_have_finite_gradients(graph: TensorGraph) -> None:
     logits = torch.zeros(RUNS, graph.num_values)
     logits[:, ::2] = 500.0
     logits.requires_grad_()
@@ -235,7 +236,7 @@ def test_certain_and_impossible_values_have_finite_gradients(graph: ConstraintVa
         assert torch.autograd.grad(terms.sum(), logits)[0].isfinite().all()
 
 
-def test_draws_are_the_twins(graph: ConstraintValueGraph) -> None:
+def test_draws_are_the_twins(graph: TensorGraph) -> None:
     """The same counter-based numbers pick the same values (rounding could differ once in a million draws)."""
     torch.manual_seed(0)
     for step in range(20):
@@ -243,23 +244,23 @@ def test_draws_are_the_twins(graph: ConstraintValueGraph) -> None:
         for seed in (0, 1 << 60):
             runs = range(3, 3 + RUNS)
             assert torch.equal(
-                fastest().draw(graph, logits, seed, runs, step), TWIN.draw(graph, logits, seed, runs, step)
+                fastest().draw(graph, logits, seed, runs, step), TORCH.draw(graph, logits, seed, runs, step)
             )
 
 
-def test_labels_are_the_twins(graph: ConstraintValueGraph) -> None:
+def test_labels_are_the_twins(graph: TensorGraph) -> None:
     for seed in range(5):
         positions = positions_of(graph, seed)
         assert torch.equal(fastest().labels(graph, positions), graph.labels(positions))
 
 
-def test_satisfied_weight_equals_the_twin_bit_for_bit(graph: ConstraintValueGraph) -> None:
+def test_satisfied_weight_equals_the_twin_bit_for_bit(graph: TensorGraph) -> None:
     labels = labels_of(graph, 3)
     weight = graph.relative_weight
-    assert torch.equal(fastest().satisfied_weight(graph, labels, weight), TWIN.satisfied_weight(graph, labels, weight))
+    assert torch.equal(fastest().satisfied_weight(graph, labels, weight), TORCH.satisfied_weight(graph, labels, weight))
 
 
-def test_bad_input_raises(graph: ConstraintValueGraph) -> None:
+def test_bad_input_raises(graph: TensorGraph) -> None:
     ops, module = fastest(), native.module().ops
     positions, labels = positions_of(graph, 0), labels_of(graph, 0)
     messages = torch.randn(RUNS * graph.num_values * 2, 8)

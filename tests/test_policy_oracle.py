@@ -10,7 +10,9 @@ from random_problems import random_positions, random_problem
 
 from anycsp.graph import compile_graph
 from anycsp.neural.operations import Operations
-from anycsp.neural.policy import AGGREGATIONS, PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import AGGREGATIONS, PolicyConfig
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
@@ -20,7 +22,7 @@ def test_two_steps_equal_the_transcription(aggregation: str, features: str, seed
     torch.manual_seed(seed)
     policy = PolicyNetwork(PolicyConfig(8, aggregation, features, inertia=features == "gain"))
     problem = random_problem(seed, weighted=seed % 2 == 1)
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     first, second = random_positions(problem, 2, seed)
     oracle = Oracle(policy)
     values = [(x, p) for x in range(problem.num_variables) for p in range(len(problem.domain(x)))]

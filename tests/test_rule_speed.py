@@ -10,6 +10,7 @@ import torch
 
 from anycsp import Problem
 from anycsp.graph import compile_graph
+from anycsp.neural.tensors import TensorGraph
 
 
 def test_products_of_three_label_fast_and_small() -> None:
@@ -21,7 +22,7 @@ def test_products_of_three_label_fast_and_small() -> None:
         a, b, c = rng.choice(300, 3, replace=False)
         problem.add(xs[a] * xs[b] == xs[c])
     assert [(block.kind, len(block)) for block in problem.blocks] == [("rule", 1000)]
-    graph = compile_graph(problem)
+    graph = TensorGraph(compile_graph(problem))
     positions = torch.from_numpy(rng.integers(0, 100, (1, 300)))
     graph.labels(positions)
     used = tracemalloc.get_traced_memory()[1]

@@ -15,15 +15,17 @@ from random_problems import random_problem
 
 from anycsp import AnyCSPError, Problem, ProblemError, solve
 from anycsp.graph import compile_graph
-from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural.engine_torch import TorchEngine
 from anycsp.neural.models import Model
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import PolicyConfig
 from anycsp.search.driver import Limits, drive
 
 
 def untrained(sampling: str = "global", aggregation: str = "max") -> Model:
     torch.manual_seed(7)
-    return Model("untrained", PolicyNetwork(PolicyConfig(8, aggregation, "gain", True, sampling=sampling)))
+    return Model("untrained", PolicyNetwork(PolicyConfig(8, aggregation, "gain", True, sampling=sampling)).weights())
 
 
 def unsatisfiable() -> Problem:
@@ -56,29 +58,29 @@ def test_the_same_seed_gives_the_same_answer(sampling: str) -> None:
 
 
 def test_a_run_does_not_depend_on_how_many_run_beside_it() -> None:
-    graph, model = compile_graph(unsatisfiable()), untrained()
-    few, many = (TwinSearch(graph, model.policy, runs, seed=5) for runs in (2, 6))
+    graph, model = TensorGraph(compile_graph(unsatisfiable())), untrained()
+    few, many = (TorchEngine(graph, model.network(), runs, seed=5) for runs in (2, 6))
     for engine in (few, many):
         engine.start()
         engine.advance(20, 60.0)
-    np.testing.assert_array_equal(few.positions.numpy(), many.positions.numpy()[:2])
+    np.testing.assert_array_equal(few.positions, many.positions[:2])
 
 
 def test_local_sampling_moves_at_most_one_variable_and_never_stays() -> None:
-    graph, model = compile_graph([unsatisfiable(), unsatisfiable()]), untrained("local")
-    engine = TwinSearch(graph, model.policy, 3, seed=1)
+    graph, model = TensorGraph(compile_graph([unsatisfiable(), unsatisfiable()])), untrained("local")
+    engine = TorchEngine(graph, model.network(), 3, seed=1)
     engine.start()
     for _ in range(10):
-        before = engine.positions.clone()
+        before = engine.positions.copy()
         engine.advance(1, 60.0)
-        moved = (engine.positions != before).view(3, 2, 5).sum(dim=2)
+        moved = (engine.positions != before).reshape(3, 2, 5).sum(axis=2)
         assert (moved == 1).all()
 
 
 def test_best_positions_are_those_of_the_best_score() -> None:
     problems = [random_problem(seed, weighted=True) for seed in range(20, 24)]
-    graph = compile_graph(problems)
-    engine = TwinSearch(graph, untrained().policy, 3, seed=2)
+    graph = TensorGraph(compile_graph(problems))
+    engine = TorchEngine(graph, untrained().network(), 3, seed=2)
     engine.start()
     engine.advance(15, 60.0)
     positions = torch.from_numpy(engine.best_positions()).long()
@@ -115,13 +117,13 @@ def test_time_limit_and_stop_request_end_a_search() -> None:
 
 
 def test_no_step_is_begun_that_would_end_after_the_time_limit() -> None:
-    class SlowSearch(TwinSearch):
+    class SlowSearch(TorchEngine):
         def advance(self, max_steps: int, seconds: float) -> int:
             time.sleep(0.2)
             self.steps += 1
             return 1
 
-    engine = SlowSearch(compile_graph(unsatisfiable()), untrained().policy, 1, seed=0)
+    engine = SlowSearch(TensorGraph(compile_graph(unsatisfiable())), untrained().network(), 1, seed=0)
     engine.start()
     outcome = drive(engine, Limits(seconds=0.7))
     assert 2 <= engine.steps <= 3
@@ -161,7 +163,7 @@ def test_degenerate_problems_are_legal(build: str) -> None:
 
 
 def test_memory_does_not_grow_with_steps() -> None:
-    engine = TwinSearch(compile_graph(unsatisfiable()), untrained().policy, 4)
+    engine = TorchEngine(TensorGraph(compile_graph(unsatisfiable())), untrained().network(), 4)
     engine.start()
     engine.advance(50, 60.0)
     tracemalloc.start()

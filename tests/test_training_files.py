@@ -38,7 +38,7 @@ def test_training_on_a_folder_of_files_beats_the_untrained_policy(tmp_path: Path
     said = anycsp("train", CONFIGS / "sat.toml", "--set", distribution, "--out", run, "--minutes", 3, "--threads", 1)
     assert str(run / "best.safetensors") in said
     torch.manual_seed(0)
-    save_model(Model("untrained", PolicyNetwork(load_model(run).policy.config)), untrained)
+    save_model(Model("untrained", PolicyNetwork(load_model(run).weights.config).weights()), untrained)
     held_out = distributions.get(f"files:{folder}").validation().paths  # type: ignore[attr-defined]
     assert len(held_out) == 10
     left = dict.fromkeys((run, untrained), 0)

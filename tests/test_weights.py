@@ -8,7 +8,9 @@ import torch
 
 from anycsp import Problem
 from anycsp.graph import compile_graph
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork, weight_features
+from anycsp.neural.policy import PolicyNetwork, weight_features
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import PolicyConfig
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 
@@ -22,7 +24,7 @@ def problem(weights: list[float], hard: list[bool]) -> Problem:
 
 
 def logits(policy: PolicyNetwork, instance: Problem) -> torch.Tensor:
-    graph = compile_graph(instance)
+    graph = TensorGraph(compile_graph(instance))
     positions = torch.zeros(1, graph.num_variables, dtype=torch.int64)
     return policy(graph, policy.start(graph, 1), positions, graph.labels(positions)).logits
 
@@ -67,8 +69,8 @@ def test_the_scale_of_the_weights_does_not_matter() -> None:
 
 
 def test_features_are_log_relative_weight_and_hardness() -> None:
-    graph = compile_graph(problem([1.0, 3.0, 1.0, 3.0], [False, True, False, False]))
-    features = weight_features(graph).numpy()[np.argsort(graph.terms.index)]
+    graph = TensorGraph(compile_graph(problem([1.0, 3.0, 1.0, 3.0], [False, True, False, False])))
+    features = weight_features(graph).numpy()[np.argsort(graph.topology.terms.index)]
     assert np.allclose(features[:, 0], np.log([0.5, 1.5, 0.5, 1.5]), atol=1e-6)
     assert features[:, 1].tolist() == [0, 1, 0, 0]
 
@@ -76,7 +78,7 @@ def test_features_are_log_relative_weight_and_hardness() -> None:
 def test_a_batch_normalises_each_instance_by_itself() -> None:
     policy = trained(weighted=True)
     parts = [problem([1, 2, 3, 4], HARD), problem([100, 100, 700, 100], HARD)]
-    graph = compile_graph(parts)
+    graph = TensorGraph(compile_graph(parts))
     positions = torch.zeros(1, graph.num_variables, dtype=torch.int64)
     together = policy(graph, policy.start(graph, 1), positions, graph.labels(positions)).logits
     alone = torch.cat([logits(policy, part) for part in parts], dim=1)
