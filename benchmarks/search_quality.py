@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from anycsp import Problem, distributions, read, solve
 from anycsp.graph import compile_graph
@@ -290,7 +289,6 @@ def main() -> None:
     args = parser.parse_args()
     if args.quick:
         args.seconds, args.seeds, args.instances = [2.0], 1, 1
-    torch.set_num_threads(1)
     if args.table:
         print_tables(load_records(Path(args.table)))
     elif args.outside:

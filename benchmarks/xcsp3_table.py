@@ -18,8 +18,6 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-import torch
-
 from anycsp import formats
 from anycsp.errors import AnyCSPError, FormatError, UnsupportedError
 from anycsp.formats import load, parse, xcsp3
@@ -94,7 +92,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--search", default="local")
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
     spec = find_spec("pycsp3")
     assert spec is not None
     assert spec.origin is not None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from anycsp.model.problem import Problem
 
 BYTES_PER_EDGE = 64
-"""Index tensors of the PyTorch twin: slot, value, constraint, two incidence orders, the column of a step."""
+"""Index tensors of the search in PyTorch: slot, value, constraint, two incidence orders, the column of a step."""
 
 BYTES_PER_VALUE = 4 * 10 * 32
 """States and messages of one value in one run of a model of hidden size 32."""

@@ -1,6 +1,6 @@
 """The compiled module, where it was built; `available()` says whether it was.
 
-Every native function has a plain PyTorch twin, so the package works without a compiler, only slower.
+What the neural search and its training do in it, PyTorch can do too: the package works without a compiler, only slower.
 ANYCSP_NATIVE=0 in the environment hides the module, for tests and comparisons; a path there loads another build of it.
 """
 

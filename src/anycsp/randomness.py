@@ -34,7 +34,9 @@ def _mix_array(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 def uniforms(seed: int, runs: range, step: int, count: int) -> npt.NDArray[np.float32]:
     """[runs, count] in [0, 1): the draw of every variable in one step of the given runs."""
     base = _mix(seed & _MASK)
-    keys: npt.NDArray[np.uint64] = np.array([_mix((_mix((base + run) & _MASK) + step) & _MASK) for run in runs], dtype=np.uint64)
+    keys: npt.NDArray[np.uint64] = np.array(
+        [_mix((_mix((base + run) & _MASK) + step) & _MASK) for run in runs], dtype=np.uint64
+    )
     counters = np.add(keys[:, None], np.arange(count, dtype=np.uint64), dtype=np.uint64)
     draws: npt.NDArray[np.float32] = (_mix_array(counters) >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
     return draws
