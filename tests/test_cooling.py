@@ -1,4 +1,4 @@
-"""Cooling: temperatures fall from hot to cold, the last cycle ends with the search, native and twin draw alike."""
+"""Cooling: temperatures fall from hot to cold, the last cycle ends with the search, native and PyTorch draw alike."""
 
 from __future__ import annotations
 
@@ -116,40 +116,40 @@ def test_with_a_time_limit_the_last_cycle_ends_with_it(monkeypatch: pytest.Monke
 
 
 @pytest.mark.skipif(not native.available(), reason="no native module")
-def test_native_and_twin_cool_alike() -> None:
+def test_native_and_torch_cool_alike() -> None:
     from anycsp.neural.engine_native import NativeEngine
 
     graph, network = TensorGraph(compile_graph(unsatisfiable())), policy()
-    twin = CoolingEngine(TorchEngine(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
+    slow = CoolingEngine(TorchEngine(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
     fast = CoolingEngine(NativeEngine(graph.topology, network.weights(), 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
-    for engine in (twin, fast):
+    for engine in (slow, fast):
         engine.start()
         engine.advance(40)
-    assert (twin.positions == fast.positions).all()
-    assert [i[:1] + i[2:] for i in twin.improvements()] == [i[:1] + i[2:] for i in fast.improvements()]
+    assert (slow.positions == fast.positions).all()
+    assert [i[:1] + i[2:] for i in slow.improvements()] == [i[:1] + i[2:] for i in fast.improvements()]
 
 
 @pytest.mark.skipif(not native.available(), reason="no native module")
-def test_native_and_twin_restart_alike_and_forget_all() -> None:
+def test_native_and_torch_restart_alike_and_forget_all() -> None:
     from anycsp.neural.engine_native import NativeEngine
 
     graph, network, guidance = TensorGraph(compile_graph(unsatisfiable())), policy(), Guidance((2.0,), 0.9)
-    twin = TorchEngine(graph, network, 3, 5, 1.0, guidance)
+    slow = TorchEngine(graph, network, 3, 5, 1.0, guidance)
     fast = NativeEngine(graph.topology, network.weights(), 3, 5, 1.0, 1, guidance)
-    for engine in (twin, fast):
+    for engine in (slow, fast):
         engine.start()
         engine.advance(12, math.inf)
         before = engine.positions.copy()
         engine.restart([0, 2])
         assert (engine.positions[1] == before[1]).all()
         assert (engine.positions[[0, 2]] != before[[0, 2]]).any(axis=1).all()
-    assert (twin.trace[[0, 2]] == 0).all()
-    assert twin.trace[1].sum() > 0
-    assert (twin.state[[0, 2]] == network.initial_state).all()
+    assert (slow.trace[[0, 2]] == 0).all()
+    assert slow.trace[1].sum() > 0
+    assert (slow.state[[0, 2]] == network.initial_state).all()
     assert (fast.state()[[0, 2]] == network.initial_state.detach().numpy()).all()
     for _ in range(8):
-        assert (twin.positions == fast.positions).all()
-        for engine in (twin, fast):
+        assert (slow.positions == fast.positions).all()
+        for engine in (slow, fast):
             engine.advance(1, math.inf)
     with pytest.raises(ValueError, match="no such run"):
         fast.restart([3])

@@ -138,7 +138,7 @@ def test_description_reads_back_as_the_same_constraints(family: Family, seed: in
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
 @settings(max_examples=60)
 @given(seed=seeds)
-def test_native_labels_equal_the_twin(family: Family, seed: int) -> None:
+def test_native_labels_equal_the_reference(family: Family, seed: int) -> None:
     from anycsp.neural.engine_native import NativeEngine
 
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Guidance: the trace is that of the definition; native, twin and training agree; it is read, stored and turned off."""
+"""Guidance: the trace is that of the definition; native, torch and training agree; it is read, stored and turned off."""
 
 from pathlib import Path
 from typing import Any
@@ -75,21 +75,21 @@ def test_the_trace_and_the_pull_are_those_of_the_definition() -> None:
 @pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 @pytest.mark.parametrize("aggregation", ["max", "sum"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_native_and_twin_are_guided_alike(aggregation: str, threads: int) -> None:
+def test_native_and_torch_are_guided_alike(aggregation: str, threads: int) -> None:
     from anycsp.neural.engine_native import NativeEngine
 
     guidance = Guidance((0.5, 3.0), 0.98)
     problems = [mixed(), distributions.draw(distributions.get("sat", n=30, density=((5.0, 6.0),)), 1, 0)]
     for problem in problems:
         graph, network = TensorGraph(compile_graph(problem)), policy(aggregation)
-        twin = TorchEngine(graph, network, 3, 5, 0.8, guidance)
+        slow = TorchEngine(graph, network, 3, 5, 0.8, guidance)
         fast = NativeEngine(graph.topology, network.weights(), 3, 5, 0.8, threads, guidance)
-        twin.start()
+        slow.start()
         fast.start()
         for _ in range(30):
-            twin.advance(1, np.inf)
+            slow.advance(1, np.inf)
             fast.advance(1, np.inf)
-            assert (twin.positions == fast.positions).all()
+            assert (slow.positions == fast.positions).all()
 
 
 def test_training_is_guided_as_the_search_is() -> None:

@@ -13,8 +13,9 @@ import torch
 from anycsp.errors import ModelError
 from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model, load_model, save_model
+from anycsp.neural.models.store import SHIPPED
 from anycsp.neural.policy import PolicyNetwork
-from anycsp.neural.weights import PolicyConfig
+from anycsp.neural.weights import PolicyConfig, parameter_shapes
 
 
 @pytest.fixture
@@ -42,6 +43,31 @@ def test_what_is_saved_is_what_is_loaded(path: Path) -> None:
     assert all(torch.equal(tensor, expected[name]) for name, tensor in model.network().state_dict().items())
     assert (model.temperature, model.runs, model.domain, model.training) == ((2.0, 0.5), 3, 15.0, {"seed": 7})
     assert model.guidance == Guidance((1.0, 4.0), 0.9)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        PolicyConfig(hidden=5),
+        PolicyConfig(hidden=4, features="gain", inertia=True),
+        PolicyConfig(hidden=4, weighted=True, sampling="local"),
+    ],
+    ids=["paper", "gain", "weighted"],
+)
+def test_the_shapes_known_without_torch_are_those_of_the_network(config: PolicyConfig) -> None:
+    network = PolicyNetwork(config)
+    assert parameter_shapes(config) == {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    network.weights().check("fresh")
+
+
+MODELS = [*SHIPPED.glob("*.safetensors"), *SHIPPED.parents[3].glob("benchmarks/models/*.safetensors")]
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_every_model_of_the_repository_loads(path: Path) -> None:
+    """Whatever settings the training of their time had, some of which are gone."""
+    model = load_model(path)
+    assert model.training["config"]["policy"] == model.weights.config.to_json()
 
 
 @pytest.mark.parametrize(

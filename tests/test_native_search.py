@@ -1,4 +1,4 @@
-"""The native search step equals its PyTorch twin, whatever the threads, families, domains and options."""
+"""The native search step equals its PyTorch reference, whatever the threads, families, domains and options."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def relative_error(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.abs(a - b).max() / np.abs(b).max())
 
 
-def twin_step(
+def reference_step(
     graph: TensorGraph, policy: PolicyNetwork, state: torch.Tensor, positions: np.ndarray
 ) -> tuple[np.ndarray, torch.Tensor]:
     """In the precision of the policy: a double one is the reference, as far from float's rounding as can be."""
@@ -116,7 +116,7 @@ def random_positions(graph: TensorGraph, runs: int, seed: int) -> np.ndarray:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 3))
-def test_labels_and_violations_equal_the_twin(seed: int, instances: int) -> None:
+def test_labels_and_violations_equal_the_reference(seed: int, instances: int) -> None:
     graph = TensorGraph(compile_graph([mixed_problem(seed + i) for i in range(instances)]))
     search = NativeEngine(graph.topology, random_policy(hidden=8).weights(), runs=3, threads=2)
     for round_ in range(3):
@@ -137,13 +137,13 @@ def test_labels_and_violations_equal_the_twin(seed: int, instances: int) -> None
 @pytest.mark.parametrize("aggregation", ["sum", "mean", "max"])
 @pytest.mark.parametrize("features", ["none", "gain"])
 @pytest.mark.parametrize("options", [{}, {"inertia": True}, {"weighted": True}])
-def test_logits_equal_the_twin(hidden: int, aggregation: str, features: str, options: dict[str, bool]) -> None:
+def test_logits_equal_the_reference(hidden: int, aggregation: str, features: str, options: dict[str, bool]) -> None:
     for seed in range(3):
         graph = TensorGraph(compile_graph([mixed_problem(seed), mixed_problem(seed + 100, largest_domain=40)]))
         policy = random_policy(seed, hidden=hidden, aggregation=aggregation, features=features, **options)
         positions = random_positions(graph, 2, seed)
         reference = copy.deepcopy(policy).double()
-        expected, state = twin_step(graph, reference, reference.start(graph, 2), positions)
+        expected, state = reference_step(graph, reference, reference.start(graph, 2), positions)
         for form in ["direct"] if aggregation == "max" else ["direct", "linear"]:
             search = NativeEngine(graph.topology, policy.weights(), runs=2, form=form, tile_bytes=seed * 2000)
             search.start(positions)
@@ -154,12 +154,12 @@ def test_logits_equal_the_twin(hidden: int, aggregation: str, features: str, opt
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["sum", "mean", "max"]), st.integers(1, 50))
-def test_any_hidden_size_and_problem_equals_the_twin(seed: int, aggregation: str, hidden: int) -> None:
+def test_any_hidden_size_and_problem_equals_the_reference(seed: int, aggregation: str, hidden: int) -> None:
     graph = TensorGraph(compile_graph([mixed_problem(seed, constraints=seed % 40), mixed_problem(seed + 1)]))
     policy = random_policy(seed, hidden=hidden, aggregation=aggregation)
     positions = random_positions(graph, 1, seed)
     reference = copy.deepcopy(policy).double()
-    expected, _ = twin_step(graph, reference, reference.start(graph, 1), positions)
+    expected, _ = reference_step(graph, reference, reference.start(graph, 1), positions)
     search = NativeEngine(graph.topology, policy.weights())
     search.start(positions)
     search.advance(1)
@@ -175,7 +175,7 @@ def test_no_drift_in_200_steps_on_one_sequence_of_assignments(aggregation: str) 
     search.start()
     state = policy.start(graph, 2)
     for _ in range(200):
-        expected, state = twin_step(graph, policy, state, search.positions)
+        expected, state = reference_step(graph, policy, state, search.positions)
         search.advance(1)
         assert relative_error(search.logits(), expected) < 1e-4
         search.place(search.positions, "test")
@@ -251,7 +251,7 @@ def test_sampled_frequencies_follow_the_softmax() -> None:
     assert abs(statistic - freedom) < 4.5 * np.sqrt(2 * freedom)
 
 
-def test_the_whole_search_is_the_twins() -> None:
+def test_the_whole_search_is_the_references() -> None:
     """Same draws, same assignments: the trajectories part only where a draw falls on a boundary to rounding."""
     for sampling in ("global", "local"):
         graph = TensorGraph(compile_graph([mixed_problem(31), mixed_problem(32)]))
@@ -260,11 +260,11 @@ def test_the_whole_search_is_the_twins() -> None:
         for engine in engines:
             engine.start()
             assert engine.advance(20, np.inf) == 20
-        native_, twin = engines
-        assert (native_.positions == twin.positions).all()
-        assert np.allclose(native_.best_score(), twin.best_score())
-        assert (native_.best_positions() == twin.best_positions()).all()
-        for ours, theirs in zip(native_.improvements(), twin.improvements(), strict=True):
+        native_, torch_ = engines
+        assert (native_.positions == torch_.positions).all()
+        assert np.allclose(native_.best_score(), torch_.best_score())
+        assert (native_.best_positions() == torch_.best_positions()).all()
+        for ours, theirs in zip(native_.improvements(), torch_.improvements(), strict=True):
             assert ours._replace(seconds=0) == theirs._replace(seconds=0)
 
 
@@ -370,7 +370,7 @@ def test_degrees_beyond_16_bits() -> None:
         policy = random_policy(hidden=8, aggregation=aggregation)
         search = NativeEngine(graph.topology, policy.weights())
         search.start()
-        expected, _ = twin_step(graph, policy, policy.start(graph, 1), search.positions)
+        expected, _ = reference_step(graph, policy, policy.start(graph, 1), search.positions)
         search.advance(1)
         # a sum of 40,000 floats is good to a few 1e-4 in either back end
         assert relative_error(search.logits(), expected) < (1e-5 if aggregation == "max" else 1e-3)
@@ -384,7 +384,7 @@ def test_a_problem_without_constraints() -> None:
         policy = random_policy(hidden=8, aggregation=aggregation)
         search = NativeEngine(graph.topology, policy.weights())
         search.start()
-        expected, _ = twin_step(graph, policy, policy.start(graph, 1), search.positions)
+        expected, _ = reference_step(graph, policy, policy.start(graph, 1), search.positions)
         search.advance(1)
         assert relative_error(search.logits(), expected) < 1e-5
 
@@ -468,7 +468,7 @@ for aggregation in ("mean", "max"):
     policy = random_policy(hidden=24, aggregation=aggregation)
     search = NativeEngine(graph.topology, policy.weights(), form="auto" if aggregation == "max" else "linear")
     search.start()
-    expected, _ = twin_step(graph, policy, policy.start(graph, 1), search.positions)
+    expected, _ = reference_step(graph, policy, policy.start(graph, 1), search.positions)
     search.advance(1)
     assert relative_error(search.logits(), expected) < 1e-5
 print(native.module().level())

@@ -1,4 +1,4 @@
-"""The native operations of training: equal to the twin, exact gradients, deterministic, safe against bad input."""
+"""The native operations of training: equal to the reference, exact gradients, deterministic, safe against bad input."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def rows(ops: Operations, network: nn.Sequential, x: Tensor, *_: Tensor, **optio
 
 
 def both(function: Callable[[Operations], Tensor], inputs: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    """Output and gradients, native and twin, for one random cotangent."""
+    """Output and gradients, native and PyTorch, for one random cotangent."""
     results = []
     for ops in (fastest(), TORCH):
         out = function(ops)
@@ -87,7 +87,7 @@ scalars = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=[
 widths = pytest.mark.parametrize("d", [1, 3, 8, 16, 33, 80])
 
 
-def assert_equal_to_twin(function: Callable[[Operations], Tensor], inputs: list[Tensor]) -> None:
+def assert_equal_to_reference(function: Callable[[Operations], Tensor], inputs: list[Tensor]) -> None:
     ours, theirs = both(function, inputs)
     for a, b in zip(ours, theirs, strict=True):
         scale = max(1.0, float(b.abs().max())) if b.numel() else 1.0
@@ -97,38 +97,38 @@ def assert_equal_to_twin(function: Callable[[Operations], Tensor], inputs: list[
 @scalars
 @widths
 @pytest.mark.parametrize("how", AGGREGATIONS)
-def test_aggregation_equals_the_twin(graph: TensorGraph, dtype: torch.dtype, d: int, how: str) -> None:
+def test_aggregation_equals_the_reference(graph: TensorGraph, dtype: torch.dtype, d: int, how: str) -> None:
     for count, function in aggregations(graph, labels_of(graph, 0), how).values():
         messages = torch.randn(count, d, dtype=dtype, requires_grad=True)
-        assert_equal_to_twin(partial(function, messages=messages), [messages])
+        assert_equal_to_reference(partial(function, messages=messages), [messages])
 
 
 @scalars
 @pytest.mark.parametrize("d", [8, 16, 33, 80])  # norms of fewer features amplify rounding errors without bound
 @pytest.mark.parametrize("count", [0, 1, 47, 200])
-def test_row_networks_equal_the_twin(dtype: torch.dtype, d: int, count: int) -> None:
+def test_row_networks_equal_the_reference(dtype: torch.dtype, d: int, count: int) -> None:
     torch.manual_seed(0)
     for network in networks(d):
         network.to(dtype)
         width = next(p.shape[-1] for p in network.parameters())
         x, y = (torch.randn(count, width, dtype=dtype, requires_grad=True) for _ in range(2))
         parameters = list(network.parameters())
-        assert_equal_to_twin(partial(rows, network=network, x=x), [x, *parameters])
+        assert_equal_to_reference(partial(rows, network=network, x=x), [x, *parameters])
         residual = width == network(x).shape[1]
-        assert_equal_to_twin(partial(rows, network=network, x=x, plus=y, residual=residual), [x, y, *parameters])
+        assert_equal_to_reference(partial(rows, network=network, x=x, plus=y, residual=residual), [x, y, *parameters])
         if width > 2:
             part, constant = x.detach()[:, :-2].clone().requires_grad_(), y.detach()[:, -2:]
-            assert_equal_to_twin(partial(rows, network=network, x=part, constant=constant), [part, *parameters])
+            assert_equal_to_reference(partial(rows, network=network, x=part, constant=constant), [part, *parameters])
 
 
 @scalars
 @widths
-def test_the_cell_equals_the_twin(graph: TensorGraph, dtype: torch.dtype, d: int) -> None:
+def test_the_cell_equals_the_reference(graph: TensorGraph, dtype: torch.dtype, d: int) -> None:
     torch.manual_seed(0)
     cell = nn.GRUCell(d, d).to(dtype)
     z, h = (torch.randn(RUNS * graph.num_values, d, dtype=dtype, requires_grad=True) for _ in range(2))
     variable = torch.randn(RUNS * graph.num_variables, d, dtype=dtype, requires_grad=True)
-    assert_equal_to_twin(lambda ops: ops.cell(graph, cell, z, variable, h), [z, variable, h, *cell.parameters()])
+    assert_equal_to_reference(lambda ops: ops.cell(graph, cell, z, variable, h), [z, variable, h, *cell.parameters()])
 
 
 @pytest.mark.parametrize("how", AGGREGATIONS)
@@ -154,7 +154,7 @@ def test_gradients_are_those_of_finite_differences(graph: TensorGraph, how: str,
 
 @scalars
 @pytest.mark.parametrize("how", AGGREGATIONS)
-def test_the_policys_gradient_equals_the_twins(dtype: torch.dtype, how: str) -> None:
+def test_the_policys_gradient_equals_the_references(dtype: torch.dtype, how: str) -> None:
     """Three steps on a batch with ragged domains; the loss reaches every parameter."""
     torch.manual_seed(0)
     problems = [random_problem(seed, weighted=True) for seed in range(40, 44)]
@@ -195,7 +195,7 @@ def test_repeating_gives_the_same_bits(graph: TensorGraph, how: str) -> None:
         assert all(torch.equal(a, b) for a, b in zip(outcomes[0], again, strict=True))
 
 
-def test_value_features_equal_the_twins(graph: TensorGraph) -> None:
+def test_value_features_equal_the_references(graph: TensorGraph) -> None:
     positions = positions_of(graph, 3)
     labels = graph.labels(positions)
     for gain in (False, True):
@@ -211,12 +211,14 @@ def choice_terms(
 
 @scalars
 @pytest.mark.parametrize("epsilon", [0.0, 1e-5, 0.1])
-def test_choice_equals_the_twin_and_finite_differences(graph: TensorGraph, dtype: torch.dtype, epsilon: float) -> None:
+def test_choice_equals_the_reference_and_finite_differences(
+    graph: TensorGraph, dtype: torch.dtype, epsilon: float
+) -> None:
     torch.manual_seed(0)
     logits = (3 * torch.randn(RUNS, graph.num_values, dtype=dtype)).requires_grad_()
     reward, positions = torch.randn(RUNS, graph.num_values, dtype=dtype), positions_of(graph, 1)
     terms = partial(choice_terms, graph=graph, positions=positions, epsilon=epsilon, reward=reward)
-    assert_equal_to_twin(partial(terms, logits=logits), [logits])
+    assert_equal_to_reference(partial(terms, logits=logits), [logits])
     alone = fastest().choice(graph, logits, positions, epsilon, False, None)
     assert alone.entropy is None
     assert alone.expected_reward is None
@@ -236,7 +238,7 @@ def test_certain_and_impossible_values_have_finite_gradients(graph: TensorGraph)
         assert torch.autograd.grad(terms.sum(), logits)[0].isfinite().all()
 
 
-def test_draws_are_the_twins(graph: TensorGraph) -> None:
+def test_draws_are_the_references(graph: TensorGraph) -> None:
     """The same counter-based numbers pick the same values (rounding could differ once in a million draws)."""
     torch.manual_seed(0)
     for step in range(20):
@@ -248,13 +250,13 @@ def test_draws_are_the_twins(graph: TensorGraph) -> None:
             )
 
 
-def test_labels_are_the_twins(graph: TensorGraph) -> None:
+def test_labels_are_the_references(graph: TensorGraph) -> None:
     for seed in range(5):
         positions = positions_of(graph, seed)
         assert torch.equal(fastest().labels(graph, positions), graph.labels(positions))
 
 
-def test_satisfied_weight_equals_the_twin_bit_for_bit(graph: TensorGraph) -> None:
+def test_satisfied_weight_equals_the_reference_bit_for_bit(graph: TensorGraph) -> None:
     labels = labels_of(graph, 3)
     weight = graph.relative_weight
     assert torch.equal(fastest().satisfied_weight(graph, labels, weight), TORCH.satisfied_weight(graph, labels, weight))

@@ -10,7 +10,7 @@ import pytest
 
 from anycsp import native
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+EXAMPLES = next(p for p in Path(__file__).resolve().parents if (p / "examples").is_dir()) / "examples"
 FORMULA = EXAMPLES / "planted3sat.cnf"
 
 needs_native = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
