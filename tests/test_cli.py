@@ -301,7 +301,7 @@ def test_info_counts(tmp_path: Path, capsys: Capture) -> None:
     assert "2 (×3)" in capsys.readouterr().out
     assert run(["info", "--system", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert {"native", "torch", "threads", "openmp"} <= facts.keys()
+    assert {"native", "torch", "threads"} <= facts.keys()
     assert native.available() == ({"instruction_set", "compiler", "build"} <= facts.keys())
 
 

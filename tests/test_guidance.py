@@ -1,4 +1,4 @@
-"""Guidance: the trace is that of the definition; native, torch and training agree; it is read, stored and turned off."""
+"""Guidance: the trace is that of the definition; native, torch and training agree; it is read, stored, turned off."""
 
 from pathlib import Path
 from typing import Any
