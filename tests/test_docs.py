@@ -1,50 +1,160 @@
-"""What the documentation shows works: Python blocks run, examples are read, every option is described."""
+"""What the documentation shows works: blocks of Python and of commands run, scripts run, every option is described,
+every file that is named exists, and the site builds without a warning or an outside request."""
 
 from __future__ import annotations
 
-import lzma
+import os
 import re
 import runpy
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from anycsp import search
+import anycsp
 from anycsp.cli import COMMANDS
 from anycsp.cli.solve import solve as solve_command
 from anycsp.constraints.base import FAMILIES
 from anycsp.formats import FORMATS, read, read_text
 
 ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for page in DOCS.rglob("*.md"))]
+ABBREVIATED = """
+# Stands in for `anycsp` while the documentation's commands are tried: the same program with shorter limits.
+import sys
+from anycsp.cli import main
+arguments = sys.argv[1:]
+for option, least in (("--minutes", "0.02"), ("--time-limit", "0.5")):
+    if option in arguments:
+        arguments[arguments.index(option) + 1] = least
+if arguments[0] == "train":
+    for setting in ("instances=2", "validate_minutes=0.01", "validation_instances=2", "validation_depths=[10]"):
+        arguments += ["--set", setting] if "--resume" not in arguments or setting.startswith("validate") else []
+if arguments[0] == "bench":
+    arguments += ["--plan"]
+try:
+    main(arguments)
+except SystemExit as end:
+    sys.exit(0 if end.code == 10 else end.code)  # 10 is success, and no reason for the shell to stop
+"""
+
+
+def blocks(page: str, language: str) -> list[str]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch, model: Path, tmp_path: Path) -> None:
-    """Searches of the documentation, shortened, with whatever policy; files it names lie in the current folder."""
-    real = search.solve
+def workplace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty current folder with what the documentation expects at the top of the repository."""
+    for folder in ("examples", "configs", "benchmarks"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches of the documentation, shortened."""
+    real = anycsp.solve
 
     def short(problem, **options):  # type: ignore[no-untyped-def]
-        return real(problem, **{**options, "time_limit": 0.2, "model": str(model)})
+        return real(problem, **{**options, "time_limit": 0.2})
 
-    monkeypatch.setattr(search, "solve", short)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "formula.cnf.xz").write_bytes(lzma.compress(b"p cnf 2 1\n1 2 0\n"))
+    monkeypatch.setattr("anycsp.search.solve", short)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python-api.md"])
-@pytest.mark.usefixtures("shown")
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
+@pytest.mark.usefixtures("workplace", "short_searches")
 def test_python_blocks_run_from_top_to_bottom(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert blocks
-    exec(compile("\n".join(blocks), page, "exec"), {})
+    if "integrations" in page:
+        pytest.importorskip("cpmpy")
+        pytest.importorskip("pysat")
+    exec(compile("\n".join(blocks(page, "python")), page, "exec"), {})
 
 
-@pytest.mark.parametrize("script", ["queens.py", "sudoku.py"])
-@pytest.mark.usefixtures("shown")
-def test_example_scripts_run(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+def commands(page: str) -> str:
+    """The page's shell commands, but for those that install or test: tests cannot run those."""
+    lines = "\n".join(blocks(page, "sh")).splitlines()
+    return "\n".join(line for line in lines if not line.startswith(("make ", "pip ", ".ci/")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
+def test_commands_run_from_top_to_bottom(page: str, workplace: Path) -> None:
+    if page.endswith("tutorial.md"):
+        exec(compile("\n".join(blocks(page, "python")), page, "exec"), {})  # writes the file its commands read
+    (workplace / "DATA").mkdir()
+    if "report" in commands(page):
+        records = ROOT / "research" / "reports" / "paper" / "runs.jsonl"
+        for folder in ("runs/quick", "runs/bench"):
+            (workplace / folder).mkdir(parents=True)
+            shutil.copy(records, workplace / folder)
+    (workplace / "program.py").write_text(ABBREVIATED)
+    (workplace / "bin").mkdir()
+    program = workplace / "bin" / "anycsp"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{workplace}/program.py" "$@"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    script = f"set -eo pipefail\n{commands(page)}\n"
+    ended = subprocess.run(
+        ["bash", "-c", script],
+        env={**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert ended.returncode == 0, f"{page}: {ended.stdout[-2000:]}{ended.stderr[-2000:]}"
+
+
+def test_make_targets_and_scripts_that_are_shown_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in [*PAGES, "CONTRIBUTING.md"]:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE)) <= targets, page
+        for script in re.findall(r"(?:`|^)(\.ci/[a-z-]+)", text, re.MULTILINE):
+            assert os.access(ROOT / script, os.X_OK), f"{page}: {script}"
+
+
+EXAMPLES = {"queens.py", "sudoku.py", "model_and_watch.py", "figure1.py", "planted.py", "train_on_your_instances.py"}
+
+
+def test_every_example_script_is_run_by_a_test() -> None:
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == EXAMPLES
+
+
+@pytest.mark.parametrize("script", ["queens.py", "sudoku.py", "model_and_watch.py"])
+@pytest.mark.usefixtures("short_searches")
+def test_example_scripts_run(
+    script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", [script])
     runpy.run_path(str(ROOT / "examples" / script), run_name="__main__")
     assert "constraints" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("script", "made"), [("figure1.py", "docs/figure1.svg"), ("planted.py", "planted3sat.cnf")])
+def test_example_scripts_write_the_files_that_are_bundled(script: str, made: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "examples").mkdir()
+    shutil.copy(ROOT / "examples" / script, tmp_path / "examples")
+    subprocess.run([sys.executable, f"examples/{script}"], cwd=tmp_path, check=True)
+    bundled = ROOT / made if "/" in made else ROOT / "examples" / made
+    written = tmp_path / made if "/" in made else tmp_path / "examples" / made
+    assert written.read_text() == bundled.read_text()
+
+
+@pytest.mark.slow
+def test_the_training_example_ends_with_a_model(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    command = [sys.executable, "examples/train_on_your_instances.py", "--minutes", "0.05", "--out", str(tmp_path)]
+    shown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert "unsatisfied after" in shown
+    assert (tmp_path / "run" / "best.safetensors").exists()
 
 
 def test_example_files_are_read_and_satisfiable_where_they_say_so() -> None:
@@ -61,17 +171,70 @@ def test_example_files_are_read_and_satisfiable_where_they_say_so() -> None:
 
 
 def test_the_json_of_the_documentation_is_read() -> None:
-    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    (block,) = blocks("docs/guides/formats.md", "json")
     assert read_text(block).num_constraints == 4
 
 
 def test_every_option_command_and_format_is_described() -> None:
-    cli = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     for parameter in solve_command.params:
-        assert any(option in cli for option in parameter.opts if option.startswith("--")) or parameter.name == "file"
-    formats = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+        assert any(option in text for option in parameter.opts if option.startswith("--")) or parameter.name == "file"
+    assert set(re.findall(r"^## (\S+)$", text, re.MULTILINE)) == set(COMMANDS)
+    formats = (DOCS / "guides" / "formats.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in formats for name in FORMATS)
     assert all(f"`{kind}`" in formats for kind in FAMILIES if kind != "external")
-    documentation = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md"))
-    assert all(f"anycsp {name}" in documentation for name in COMMANDS)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    reference = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md"))
+    errors = {name for name in anycsp.__all__ if name.endswith("Error")}  # all of the module, on one page
+    assert "::: anycsp.errors" in reference
+    for name in set(anycsp.__all__) - errors - {"__version__"}:
+        assert re.search(rf"::: anycsp\.(\S+\.)?{name}$|members: .*\b{name}\b", reference, re.MULTILINE), name
+
+
+def _texts() -> Iterator[tuple[Path, str]]:
+    for folder in ("src", "cpp", "docs", "research", "configs", "benchmarks", "examples", "tests"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in (".py", ".cpp", ".h", ".md", ".toml") and path.is_file() and path != Path(__file__):
+                yield path, path.read_text(encoding="utf-8")
+    for name in ("README.md", "CONTRIBUTING.md", "mkdocs.yml", "Makefile"):
+        yield ROOT / name, (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_every_file_that_a_text_names_exists() -> None:
+    gone = []
+    for path, text in _texts():
+        named = re.findall(r"\b((?:docs|research|examples|configs|benchmarks)/[\w./-]+\.(?:md|py|csv|png|toml))\b", text)
+        gone += [f"{path.relative_to(ROOT)}: {name}" for name in named if not (ROOT / name).exists()]
+    assert not gone
+
+
+def test_every_link_between_pages_outside_the_site_leads_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "research").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_curve_is_named_by_the_research() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "research").glob("*.md"))
+    assert [curve.stem for curve in (ROOT / "research" / "curves").glob("*.csv") if f"`{curve.stem}`" not in text] == []
+
+
+def test_the_changelog_knows_the_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(anycsp.__version__)}\b", text, re.MULTILINE)
+    assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text(), "the version is said in one place"
+
+
+@pytest.mark.slow
+def test_the_site_builds_strictly_and_asks_nothing_of_other_hosts(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(site)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stdout + built.stderr
+    assert len(list(site.rglob("*.html"))) >= len(list(DOCS.rglob("*.md")))
+    outside = r"""(?:<(?:script|img|iframe|link)\b[^>]*?(?:src|href)=["']|url\(["']?|@import ["'])(?:https?:)?//"""
+    for page in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        assert not re.search(outside, page.read_text(encoding="utf-8")), page
