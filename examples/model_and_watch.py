@@ -8,6 +8,7 @@ sit with a friend are soft. A callback prints a line for every improvement and e
 
 import argparse
 import random
+from itertools import pairwise
 
 from anycsp import Problem, Progress, solve
 
@@ -26,7 +27,7 @@ def seating(seed: int) -> Problem:
     couples = [(table[2 * i], table[2 * i + 1]) for i in range(COUPLES)]
     for first, second in couples:
         problem.add(first == second, hard=True)
-    for (one, _), (other, _) in zip(couples, couples[1:], strict=False):
+    for (one, _), (other, _) in pairwise(couples):
         problem.add(one != other, hard=True)  # each couple has quarrelled with the next
     for _ in range(WISHES):
         first, second = rng.sample(table, 2)

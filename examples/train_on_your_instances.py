@@ -9,7 +9,7 @@ is held out and used to choose the best model of the run. Half a minute shows ho
 import argparse
 from pathlib import Path
 
-from anycsp import distributions, load_model, read, solve
+from anycsp import Problem, distributions, load_model, read, solve
 from anycsp.formats import write
 from anycsp.training.config import TrainingConfig
 from anycsp.training.trainer import Trainer
@@ -24,7 +24,7 @@ def draw_instances(folder: Path, count: int) -> None:
         write(problem, folder / f"formula{i}.cnf")
 
 
-def unsatisfied(model: str, problems: list) -> float:
+def unsatisfied(model: str, problems: list[Problem]) -> float:
     """Constraints that neural search leaves unsatisfied on average."""
     policy = load_model(model)
     left = [solve(problem, model=policy, steps=STEPS, runs=1, seed=0).violated for problem in problems]

@@ -1,11 +1,10 @@
-"""What the documentation shows works: blocks of Python and of commands run, scripts run, every option is described,
-every file that is named exists, and the site builds without a warning or an outside request."""
+"""What the documentation shows works: blocks of Python and of commands run, every option is described, every file that
+is named exists, and the site builds without a warning or an outside request."""
 
 from __future__ import annotations
 
 import os
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import anycsp
 from anycsp.cli import COMMANDS
 from anycsp.cli.solve import solve as solve_command
 from anycsp.constraints.base import FAMILIES
-from anycsp.formats import FORMATS, read, read_text
+from anycsp.formats import FORMATS, read_text
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -55,17 +54,6 @@ def workplace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches of the documentation, shortened."""
-    real = anycsp.solve
-
-    def short(problem, **options):  # type: ignore[no-untyped-def]
-        return real(problem, **{**options, "time_limit": 0.2})
-
-    monkeypatch.setattr("anycsp.search.solve", short)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
@@ -120,56 +108,6 @@ def test_make_targets_and_scripts_that_are_shown_exist() -> None:
             assert os.access(ROOT / script, os.X_OK), f"{page}: {script}"
 
 
-EXAMPLES = {"queens.py", "sudoku.py", "model_and_watch.py", "figure1.py", "planted.py", "train_on_your_instances.py"}
-
-
-def test_every_example_script_is_run_by_a_test() -> None:
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} == EXAMPLES
-
-
-@pytest.mark.parametrize("script", ["queens.py", "sudoku.py", "model_and_watch.py"])
-@pytest.mark.usefixtures("short_searches")
-def test_example_scripts_run(
-    script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", [script])
-    runpy.run_path(str(ROOT / "examples" / script), run_name="__main__")
-    assert "constraints" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(("script", "made"), [("figure1.py", "docs/figure1.svg"), ("planted.py", "planted3sat.cnf")])
-def test_example_scripts_write_the_files_that_are_bundled(script: str, made: str, tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "examples").mkdir()
-    shutil.copy(ROOT / "examples" / script, tmp_path / "examples")
-    subprocess.run([sys.executable, f"examples/{script}"], cwd=tmp_path, check=True)
-    bundled = ROOT / made if "/" in made else ROOT / "examples" / made
-    written = tmp_path / made if "/" in made else tmp_path / "examples" / made
-    assert written.read_text() == bundled.read_text()
-
-
-@pytest.mark.slow
-def test_the_training_example_ends_with_a_model(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    command = [sys.executable, "examples/train_on_your_instances.py", "--minutes", "0.05", "--out", str(tmp_path)]
-    shown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert "unsatisfied after" in shown
-    assert (tmp_path / "run" / "best.safetensors").exists()
-
-
-def test_example_files_are_read_and_satisfiable_where_they_say_so() -> None:
-    names = {
-        path.name for path in (ROOT / "examples").iterdir() if path.suffix in (".cnf", ".col", ".rud", ".json", ".xml")
-    }
-    assert names == {"planted3sat.cnf", "petersen.col", "cube.rud", "timetable.json", "magic-square.xml"}
-    for name in names:
-        assert read(ROOT / "examples" / name).num_constraints > 0
-    colouring = [1, 2, 1, 2, 3, 2, 1, 3, 3, 2]
-    assert read(ROOT / "examples" / "petersen.col", colors=3).violation(colouring).violated == 0
-    square = [2, 7, 6, 9, 5, 1, 4, 3, 8]
-    assert read(ROOT / "examples" / "magic-square.xml").violation(square).violated == 0
-
-
 def test_the_json_of_the_documentation_is_read() -> None:
     (block,) = blocks("docs/guides/formats.md", "json")
     assert read_text(block).num_constraints == 4
@@ -205,13 +143,46 @@ def _texts() -> Iterator[tuple[Path, str]]:
 def test_every_file_that_a_text_names_exists() -> None:
     gone = []
     for path, text in _texts():
-        named = re.findall(r"\b((?:docs|research|examples|configs|benchmarks)/[\w./-]+\.(?:md|py|csv|png|toml))\b", text)
-        gone += [f"{path.relative_to(ROOT)}: {name}" for name in named if not (ROOT / name).exists()]
+        named = re.findall(
+            r"\b((?:docs|research|examples|configs|benchmarks)/[\w./-]+\.(?:md|py|csv|png|toml))\b", text
+        )
+        real = [name for name in named if "NAME" not in name]
+        gone += [f"{path.relative_to(ROOT)}: {name}" for name in real if not (ROOT / name).exists()]
     assert not gone
 
 
+def test_every_source_file_that_the_documentation_names_exists() -> None:
+    """A path in backticks is looked for from the top and in the package."""
+    gone = []
+    for page in [*PAGES, "CONTRIBUTING.md"]:
+        for name in re.findall(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|cpp|h)|(?:[\w-]+/)+)`", (ROOT / page).read_text()):
+            places = (ROOT, ROOT / "src" / "anycsp")
+            unreal = re.search(
+                r"NAME|FAMILY|DATA|MODEL|OUT|path/to|^(gset|col|satlib|rb50|figures|tensorboard)/$", name
+            )
+            if not unreal and not any((place / name).exists() for place in places):
+                gone.append(f"{page}: {name}")
+    assert not gone
+
+
+def test_every_extra_is_described() -> None:
+    extras = re.search(
+        r"\[project.optional-dependencies\]\n(.*?)\n\n", (ROOT / "pyproject.toml").read_text(), re.DOTALL
+    )
+    assert extras is not None
+    names = re.findall(r"^(\w+) = ", extras[1], re.MULTILINE)
+    table = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert names
+    assert [name for name in names if f"| `{name}` |" not in table] == []
+
+
 def test_every_link_between_pages_outside_the_site_leads_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "research").rglob("*.md")]:
+    for page in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "CHANGELOG.md",
+        *(ROOT / "research").rglob("*.md"),
+    ]:
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
