@@ -140,6 +140,7 @@ def trainer_step(problems: Sequence[Any], policy: Any, ops: Any) -> Callable[[],
             torch.ones(graph.instances, dtype=torch.bool),
             torch.zeros(1, graph.instances, dtype=torch.float64),
             torch.zeros(1, graph.instances, dtype=torch.float64),
+            torch.zeros(1, graph.num_constraints),
         )
 
         def sample(logits: torch.Tensor, positions: torch.Tensor, step: int) -> torch.Tensor:

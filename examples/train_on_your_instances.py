@@ -48,6 +48,8 @@ if __name__ == "__main__":
             "validation_parameters={}",  # those of the config are for drawn formulas
             f"minutes={options.minutes}",
             f"validate_minutes={options.minutes / 2}",
+            "validation_depths=[40, 200]",
+            "temperatures=[1.0]",
             "instances=8",
             "seed=0",
         ],
