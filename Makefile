@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 NATIVE := CMakeLists.txt $(shell find cpp -name '*.cpp' -o -name '*.h')
 WORKERS ?= 2
 
-.PHONY: install demo java test check format sanitize bench-quick clean
+.PHONY: install demo java test check format docs sanitize bench-quick clean
 
 install: $(INSTALLED)
 
@@ -18,7 +18,7 @@ $(VENV)/.created:
 # Editable: Python sources are used where they lie; only a change of what is compiled or required installs anew.
 # constraints.txt is what keeps torch at the processor-only build.
 $(INSTALLED): $(VENV)/.created pyproject.toml constraints.txt $(NATIVE)
-	$(BIN)/python -m pip install --quiet -c constraints.txt --editable ".[all,dev]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable ".[all,dev,docs]"
 	$(BIN)/python -c "from anycsp import native; assert native.available(), native.why_not()"
 	touch $@
 
@@ -48,6 +48,10 @@ check: install
 format: install
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+# The documentation as a site, build/site/index.html; a broken link or an unknown name is an error.
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # The native module under AddressSanitizer and UndefinedBehaviorSanitizer, then its threads under ThreadSanitizer.
 sanitize: install

@@ -1,4 +1,4 @@
-"""The table of docs/xcsp3.md: every XCSP3 file of a folder read, searched and confirmed by the official checker.
+"""The table of research/xcsp3.md: every XCSP3 file of a folder read, searched and confirmed by the official checker.
 
     python benchmarks/xcsp3_table.py ../shared/data/xcsp3 --seconds 4 --search local > table.md
 

@@ -54,3 +54,14 @@ def ops(request: pytest.FixtureRequest) -> Operations:
     if not native.available():
         pytest.skip("the native module is not built")
     return fastest()
+
+
+@pytest.fixture
+def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches of examples and documentation end after a fifth of a second."""
+    from anycsp import solve as real
+
+    def short(problem, **options):  # type: ignore[no-untyped-def]
+        return real(problem, **{**options, "time_limit": 0.2})
+
+    monkeypatch.setattr("anycsp.search.solve", short)

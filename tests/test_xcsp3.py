@@ -238,7 +238,7 @@ def test_every_file_is_read_or_refused_for_a_reason(data: Path) -> None:
     counts, reasons = {"CSP": [0, 0], "COP": [0, 0]}, []
     for path in sorted((data / "xcsp3").rglob("*.xml")):
         if path.stat().st_size > 200_000:
-            continue  # the large ones are in the table of docs/xcsp3.md
+            continue  # the large ones are in the table of research/xcsp3.md
         kind = "COP" if b'type="COP"' in path.read_bytes()[:2000] else "CSP"
         counts[kind][1] += 1
         try:

@@ -11,7 +11,7 @@ enum class Aggregation : int32_t { sum, mean, max };
 
 // How constraints and values exchange messages; chosen for a graph in layout.cpp.
 //   direct: M_C is applied at every constraint, both its messages are stored.
-//   linear: SUM and MEAN commute with M_C's linear layers, which therefore move to the value side (docs/speed.md).
+//   linear: SUM and MEAN commute with M_C's linear layers, which so move to the value side (docs/architecture.md).
 enum class Form : int32_t { direct, linear };
 
 // Weights of one linear layer, padded to whole vectors and packed in panels (gemm.h).

@@ -1,5 +1,5 @@
 // How a problem is laid out for the policy step: which form each family takes, blocks, slots by variable.
-// The one place where the exact shortcuts of docs/speed.md are chosen.
+// The one place where the exact shortcuts of docs/architecture.md are chosen.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 
 namespace anycsp {
 
-// Owns what a Network points to. `arrays` is the dictionary of native/weights.py: a function for each array, called
+// Owns what a Network points to. `arrays` is the dictionary of neural/native_weights.py: a function for each array, called
 // when that is packed.
 class PackedNetwork {
 public:

@@ -6,7 +6,7 @@
 // The temperature range is measured, not guessed. A quick first cooling, from twice the mean |difference| of a move,
 // watches how often a proposal is accepted although it is uphill: `hot` is where that falls to 7% (above it the order
 // found is lost again), `cold` where it falls to one in a thousand, both divided by the number of other values a
-// variable has. These rates suit all kinds of problems, whatever the weights; docs/local-search.md has measurements.
+// variable has. These rates suit all kinds of problems, whatever the weights (research/local-search.md).
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-"""The package's own JSON format: everything a Problem can say, without loss. Described in docs/formats.md.
+"""The package's own JSON format: everything a Problem can say, without loss. Described in docs/guides/formats.md.
 
 Families describe themselves (`Block.describe`) and read themselves back (`Block.add_described`); here is only what
 they share: variables, domains, scopes, weights, and the grouping of constraints that differ in nothing else.

@@ -1,7 +1,7 @@
 """Global constraints: the add_* methods of a problem that are written in terms of others.
 
 Some become one constraint of a family with its own labels (counts, numbers of distinct values, extrema,
-elements); the others are decomposed, and then `weight` and `hard` hold for every part. docs/constraints.md lists
+elements); the others are decomposed, and then `weight` and `hard` hold for every part. docs/guides/constraints.md lists
 which is which.
 """
 

@@ -1,6 +1,6 @@
 """The native engine: R runs of the policy on one graph, stepping in C++ without the interpreter.
 
-Same mathematics as `PolicyNetwork.forward` followed by sampling; docs/speed.md says how it is computed.
+Same mathematics as `PolicyNetwork.forward` followed by sampling; docs/architecture.md says how it is computed.
 """
 
 from __future__ import annotations

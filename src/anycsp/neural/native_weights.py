@@ -3,8 +3,8 @@
 A LayerNorm after a linear layer needs its input's mean and variance. Subtracting from every column of the layer's
 matrix its mean over the outputs makes that mean zero for every input: `_centred`.
 
-In the linear form (SUM and MEAN, docs/speed.md) M_C's layers move to the value side. With a(C) the hidden layer of
-M_C, W̃ its centred second matrix and σ its standard deviation, the two messages are scale·(W̃ a/σ) + shift, and
+In the linear form (SUM and MEAN, docs/architecture.md) M_C's layers move to the value side. With a(C) the hidden layer
+of M_C, W̃ its centred second matrix and σ its standard deviation, the two messages are scale·(W̃ a/σ) + shift, and
 σ² + ε needs only ‖W̃ a‖² = ‖R a‖² with the triangular factor R of W̃: half the work of W̃, once per constraint.
 """
 

@@ -20,7 +20,7 @@ Temperature = float | tuple[float, float]
 """Fixed, or (hot, cold)."""
 
 FEWEST = 5
-"""Values at which the scaling ends: two need no more heat than five (docs/training-log.md)."""
+"""Values at which the scaling ends: two need no more heat than five (research/training-log.md)."""
 
 
 def as_temperature(given: object) -> Temperature:

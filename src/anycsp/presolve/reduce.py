@@ -28,7 +28,7 @@ class Presolved:
 
 LARGEST_SHARE = 2 / 3
 """Of the values, may be left once a clique's colours are fixed, or else they are not. Where no more is left, search is
-better for it on every kind of graph tried; where more is, now better, now worse (docs/training-log.md)."""
+better for it on every kind of graph tried; where more is, now better, now worse (research/training-log.md)."""
 
 
 def presolved(problem: Problem, wanted: bool = True) -> Presolved:

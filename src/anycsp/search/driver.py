@@ -19,11 +19,17 @@ class Progress:
     """What a callback gets, about every 50 ms and at every improvement of the best."""
 
     step: int
+    """Steps taken so far."""
     seconds: float
+    """Seconds since the search began."""
     violated: int
+    """How many constraints the best assignment violates."""
     violated_weight: float
+    """The sum of their weights."""
     hard_violated: int
+    """How many of them are hard."""
     improved: bool
+    """Whether the best got better since the last call."""
     objective: float | None = None
     """The best value of a problem's own objective, where a search for one has an assignment that violates nothing."""
 

@@ -38,7 +38,7 @@ class LocalSearch:
     ) -> None:
         """`steps` and `seconds` say when the search will end, where that is known: annealing cools down by then.
         `graded`: where a sum or all-different is far from satisfied, moves that bring it nearer count as better.
-        `parameters` are the strategy's own, docs/local-search.md lists them."""
+        `parameters` are the strategy's own, docs/guides/search.md lists them."""
         if not native.available():
             raise AnyCSPError(f"local search needs the native module, which is {native.why_not()}")
         self.strategy = choose_strategy(graph) if strategy == "auto" else strategy

@@ -65,7 +65,7 @@ def solve(
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
     from every assignment that violates nothing, asking for a better one, until its limits. `presolve` sets variables
-    aside that can always be given a value last, and fixes the colours of a clique (search/presolve.py), unless there
+    aside that can always be given a value last, and fixes the colours of a clique (presolve/reduce.py), unless there
     is a hint to begin from. `profile` adds where the time of a neural search went to the result.
     """
     if search not in SEARCHES:

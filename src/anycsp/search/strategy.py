@@ -1,6 +1,6 @@
 """Which classical strategy a problem gets: the one that was best on generated instances of its kind.
 
-docs/local-search.md has the measurements this rule is drawn from.
+research/local-search.md has the measurements this rule is drawn from.
 """
 
 from __future__ import annotations

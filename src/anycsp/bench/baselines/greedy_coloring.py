@@ -1,7 +1,7 @@
 """Greedy colouring: vertices in a random order, each the smallest colour none of its neighbours has.
 
 The paper does not say which order its Greedy column has. Random order was chosen because it agrees with that
-column far better than index order or decreasing degree does (docs/results.md has the counts).
+column far better than index order or decreasing degree does (research/neural-search.md has the counts).
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def document(results: Results, out: Path) -> Document:
             "independent checker before it counted; **quoted** rows are the paper's own numbers, on its hardware. "
             "Our own rows are bold. *neural* is the network alone. Variables that can wait are set aside before it "
             "searches, and where a model's settings say so, constraints violated lately pull at their variables (both "
-            "in docs/cli.md): the paper's search has neither. What has no record here is *not run*."
+            "in docs/guides/search.md): the paper's search has neither. What has no record here is *not run*."
         )
     )
     if not figures.available():

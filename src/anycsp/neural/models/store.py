@@ -56,6 +56,7 @@ class Model:
 
 
 def shipped_models() -> list[str]:
+    """The names of the models that come with the package."""
     return sorted(path.stem for path in SHIPPED.glob("*.safetensors"))
 
 
