@@ -8,14 +8,13 @@ import runpy
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 from anycsp import search
 from anycsp.cli import COMMANDS
 from anycsp.cli.solve import solve as solve_command
 from anycsp.constraints.base import FAMILIES
 from anycsp.formats import FORMATS, read, read_text
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture
