@@ -55,7 +55,7 @@ sanitize: install ## the tests of the native module under sanitizers
 
 DATA ?= $(or $(ANYCSP_DATA),../shared/data)
 
-# The paper's experiments in under half an hour; continues where it was stopped. Report: runs/bench-quick/report.html.
+# Continues where it was stopped. Report: runs/bench-quick/report.html.
 bench-quick: install ## the paper's experiments in under half an hour, with a report
 	$(BIN)/anycsp bench all --budget quick --data $(DATA) --models benchmarks/models --out runs/bench-quick
 	$(BIN)/anycsp report runs/bench-quick
