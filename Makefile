@@ -8,7 +8,7 @@ WORKERS ?= 2
 
 .PHONY: install demo java test check format docs sanitize bench-quick clean
 
-install: $(INSTALLED)
+install: $(INSTALLED) ## the package with everything it can use, editable, in .venv
 
 $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
@@ -25,27 +25,27 @@ $(INSTALLED): $(VENV)/.created pyproject.toml constraints.txt $(NATIVE)
 EXAMPLE := examples/planted3sat.cnf
 
 # The network alone, so that the demonstration shows the shipped model and not the compiled local search.
-demo: install
+demo: install ## solve an example with the shipped network and check the answer
 	@mkdir -p build
 	$(BIN)/anycsp info $(EXAMPLE)
 	$(BIN)/anycsp solve $(EXAMPLE) --search neural --time-limit 30 | tee build/demo-answer.txt
 	$(BIN)/anycsp check $(EXAMPLE) build/demo-answer.txt
 
 # SolutionChecker, which confirms XCSP3 answers, needs Java; where it cannot be installed those tests are skipped.
-java:
+java: ## a Java runtime for the tests of XCSP3, where it may be installed
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q default-jre-headless; } \
 	  || echo "no Java: the tests that need SolutionChecker are skipped"
 
-test: install java
+test: install java ## all tests, the fast ones first
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
-check: install
+check: install ## format, lint and types; changes nothing
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-format: install
+format: install ## format the code and fix what the linter can
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
@@ -54,15 +54,19 @@ docs: install
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # The native module under AddressSanitizer and UndefinedBehaviorSanitizer, then its threads under ThreadSanitizer.
-sanitize: install
+sanitize: install ## the tests of the native module under sanitizers
 	.ci/sanitize $(BIN)/python
 
 DATA ?= $(or $(ANYCSP_DATA),../shared/data)
 
-# The paper's experiments in under half an hour; continues where it was stopped. Report: runs/bench-quick/report.html.
-bench-quick: install
+# Continues where it was stopped. Report: runs/bench-quick/report.html.
+bench-quick: install ## the paper's experiments in under half an hour, with a report
 	$(BIN)/anycsp bench all --budget quick --data $(DATA) --models benchmarks/models --out runs/bench-quick
 	$(BIN)/anycsp report runs/bench-quick
 
-clean:
+clean: ## remove the environment and everything built
 	rm -rf $(VENV) build
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'

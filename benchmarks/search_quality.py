@@ -19,6 +19,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def run(args: argparse.Namespace) -> None:
     records = load_records(out)
     done = {(r["family"], r["instance"], r["mode"], r["seconds"], r["seed"]) for r in records}
     for family in args.families:
-        for instance in list(FAMILIES[family]())[: args.instances]:
+        for instance in islice(FAMILIES[family](), args.instances):
             problem: Problem | None = None
             for seconds in args.seconds:
                 for seed in range(args.seeds):
@@ -191,15 +192,15 @@ def compared(of: dict[str, tuple[float, float, float]]) -> tuple[str, str]:
 
 
 def outside(args: argparse.Namespace) -> None:
-    flips_per_second()
-    satisfiability(args.seeds)
-    forced_rb(args.seeds)
+    flips_per_second(args.instances)
+    satisfiability(args.instances, args.seeds)
+    forced_rb(args.instances, args.seeds)
     cuts(args)
 
 
-def flips_per_second() -> None:
+def flips_per_second(instances: int) -> None:
     print("\nmoves per second of CPU time on one core, uf250 (20 formulas of clause density 5, a million moves each)")
-    graphs = [compile_graph(i.load()) for i in drawn("", 20, "sat", n=250, density=((5.0, 5.0),))]
+    graphs = [compile_graph(i.load()) for i in drawn("", min(20, instances), "sat", n=250, density=((5.0, 5.0),))]
     for strategy in ("probsat", "walksat", "ccls", "weighting", "annealing"):
         began, moves = time.process_time(), 0
         for graph in graphs:
@@ -209,12 +210,12 @@ def flips_per_second() -> None:
         print(f"  {strategy:10s} {moves / (time.process_time() - began) / 1e6:.2f} million")
 
 
-def satisfiability(seeds: int) -> None:
+def satisfiability(instances: int, seeds: int) -> None:
     from anycsp.bench.baseline import Limit
     from anycsp.bench.baselines.cadical import Cadical
 
     print("\nuf250: seconds to a solution")
-    problems = [instance.load() for instance in uf250()]
+    problems = [instance.load() for instance in islice(uf250(), instances)]
     cadical = [Cadical().run(problem, Limit(60.0), 0).seconds for problem in problems]
     ours = [solve(p, search="local", time_limit=60.0, seed=s, threads=1) for p in problems for s in range(seeds)]
     assert all(result.satisfied for result in ours)
@@ -227,10 +228,10 @@ def report_times(name: str, seconds: list[float]) -> None:
     print(f"  {name:10s} median {middle:.4f}, mean {mean:.4f}, most {max(seconds):.4f}")
 
 
-def forced_rb(seeds: int, limit: float = 20.0) -> None:
+def forced_rb(instances: int, seeds: int, limit: float = 20.0) -> None:
     print(f"\nforced Model RB, n = 50, d = 23, m = 587, 121 forbidden: CPU seconds of tabu, at most {limit:g}")
     times, solved, total = [], 0, 0
-    for instance in drawn("", 10, "forced-rb"):
+    for instance in drawn("", min(10, instances), "forced-rb"):
         graph = compile_graph(instance.load())
         for seed in range(seeds):
             search = LocalSearch(graph, "tabu", seed=seed)
@@ -243,7 +244,8 @@ def forced_rb(seeds: int, limit: float = 20.0) -> None:
                 solved += 1
                 times.append(time.process_time() - began)
     print(f"  solved {solved} of {total}")
-    report_times("solved", times)
+    if times:
+        report_times("solved", times)
 
 
 def cuts(args: argparse.Namespace) -> None:
@@ -256,7 +258,7 @@ def cuts(args: argparse.Namespace) -> None:
         print(f"\nGset: mean cut of {args.seeds} seeds after {seconds:g} s, deviation from the best known of 2013")
         print("| graph | local | dwave-samplers | local − dwave | best known |\n| --- | --- | --- | --- | --- |")
         ratios = []
-        for instance in list(gset())[: args.instances]:
+        for instance in islice(gset(), args.instances):
             problem = instance.load()
             assert problem.objective is not None
             constant = problem.objective.constant

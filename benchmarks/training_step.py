@@ -42,6 +42,7 @@ class Workload:
 WORKLOADS = {
     "maxcut": Workload("25 x MaxCut, n=100", "maxcut", "sum", 25, 2.5),
     "sat": Workload("16 x 3-SAT, n=100", "sat", "max", 16, None),
+    "smoke": Workload("2 x MaxCut, n=100", "maxcut", "sum", 2, None),
 }
 
 
@@ -258,7 +259,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7, help="steps of each engine")
     parser.add_argument("--json", metavar="FILE", help="write the table as a list of objects")
-    parser.add_argument("--workloads", default=",".join(WORKLOADS))
+    parser.add_argument("--workloads", default="maxcut,sat", help=f"of {', '.join(WORKLOADS)}")
     parser.add_argument("--serve", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:

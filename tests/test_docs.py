@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 import anycsp
 from anycsp.cli import COMMANDS
@@ -19,7 +20,6 @@ from anycsp.cli.solve import solve as solve_command
 from anycsp.constraints.base import FAMILIES
 from anycsp.formats import FORMATS, read_text
 
-ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for page in DOCS.rglob("*.md"))]
 ABBREVIATED = """

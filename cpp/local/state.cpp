@@ -11,7 +11,7 @@ State::State(const Model& model, bool on_demand)
       positions_(problem_.variables),
       cost_(problem_.values()),
       weight_(problem_.constraints),
-      clause_(model.clauses_at.empty() ? 0 : problem_.constraints),
+      clause_(problem_.constraints),
       is_violated_(problem_.constraints),
       violated_(problem_.constraints),
       violated_hard_(problem_.constraints),
@@ -59,7 +59,7 @@ void State::place_clauses() {
                     clause.critical ^= forbidden;
                 }
             }
-            if (!model_.clauses_at.empty()) clause_[c] = clause;
+            clause_[c] = clause;
             if (clause.count == 1) cost_[clause.critical] += weight_[c];
             if (clause.count == 0) {
                 for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import runpy
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 from anycsp import Problem, ProblemError
 from anycsp.draw import constraint_edges, draw
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_figure_1_has_the_labels_of_the_paper() -> None:

@@ -89,6 +89,20 @@ def test_differences_and_counts_equal_the_definition(family: Family | None, on_d
         assert sorted(state.conflicted()) == np.unique(graph.scope[slots]).tolist()
 
 
+def test_clauses_that_always_hold_can_be_given_weight() -> None:
+    """Where all clauses are tautologies no move concerns any of them, and still each has its state."""
+    problem = Problem()
+    x = problem.add_variable([0, 1])
+    for _ in range(1000):
+        problem.add_clause([(x, 0), (x, 1)])
+    state = new_state(compile_graph(problem))
+    state.place(np.zeros((1, 1), np.int32), state.score_weights())
+    for constraint in range(1000):
+        state.reweigh(constraint, 1)
+    assert list(state.differences()) == [0, 0]
+    assert state.score() == 0
+
+
 @settings(max_examples=40)
 @given(seed=seeds)
 def test_graded_differences_count_clashes_and_distances(seed: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from repository import ROOT
 
 from anycsp import distributions
 from anycsp.formats import write
@@ -18,7 +19,7 @@ from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.training.validation import VALIDATION_SEED, ValidationSet
 
-CONFIGS = Path(__file__).parents[1] / "configs"
+CONFIGS = ROOT / "configs"
 
 
 def anycsp(*arguments: object) -> str:

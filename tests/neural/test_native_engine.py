@@ -462,7 +462,7 @@ def test_profile_accounts_for_the_time() -> None:
 
 _LEVEL_SCRIPT = """
 import sys; sys.path.insert(0, sys.argv[1])
-from test_native_search import *
+from test_native_engine import *
 graph = TensorGraph(compile_graph([mixed_problem(1), mixed_problem(2)]))
 for aggregation in ("mean", "max"):
     policy = random_policy(hidden=24, aggregation=aggregation)

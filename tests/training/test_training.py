@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from repository import ROOT
 
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.neural.guidance import Guidance
@@ -54,7 +55,7 @@ SMALL = TrainingConfig(
     validation_depths=(5, 10),
     validate_minutes=0,
 )
-CONFIGS = sorted((Path(__file__).parents[1] / "configs").rglob("*.toml"))
+CONFIGS = sorted((ROOT / "configs").rglob("*.toml"))
 
 
 def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
@@ -75,7 +76,7 @@ def test_config_is_toml_and_back(tmp_path: Path) -> None:
 
 def test_every_setting_says_what_it_means() -> None:
     source = Path(TrainingConfig.__module__.replace(".", "/") + ".py")
-    text = (Path(__file__).parents[1] / "src" / source).read_text().splitlines()
+    text = (ROOT / "src" / source).read_text().splitlines()
     for f in fields(TrainingConfig):
         line = next(i for i, line in enumerate(text) if line.startswith(f"    {f.name}: "))
         assert text[line + 1].startswith('    """'), f.name
@@ -90,7 +91,7 @@ def test_shipped_configs_are_valid(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["rb", "coloring", "sat", "maxsat", "maxcut"])
 def test_paper_configs_are_the_papers_table(name: str) -> None:
-    config = TrainingConfig.read(Path(__file__).parents[1] / "configs" / "paper" / f"{name}.toml")
+    config = TrainingConfig.read(ROOT / "configs" / "paper" / f"{name}.toml")
     aggregation = {"maxsat": "mean", "maxcut": "sum"}.get(name, "max")
     assert config.policy == PolicyConfig(hidden=128, aggregation=aggregation)
     assert (config.instances, config.window, config.depth, config.discount) == (25, 40, 40, 0.75)
