@@ -28,6 +28,8 @@ from typing import Any
 
 OURS = ("local", "auto", "exact", "neural", "hybrid")
 HERE = Path(__file__).resolve().parent
+CODES = (0, 10, 20, 30, 40, 128 + signal.SIGTERM)
+"""Exit codes of a solver that came to an end; the last is Java's when told to stop."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Run:
 
 def run_system(system: System, instance: Instance, budget: Budget) -> dict[str, Any]:
     """Run, read and confirm: everything about it that the journal keeps."""
-    done = _measured(system.command(instance, budget), budget, system.told_to_stop)
+    done = measured(system.command(instance, budget), budget, system.told_to_stop)
     record: dict[str, Any] = {
         "wall": round(done.wall, 3),
         "cpu": round(done.cpu, 3),
@@ -102,12 +104,12 @@ def run_system(system: System, instance: Instance, budget: Budget) -> dict[str, 
         record["objective"] = answer.objective
     if answer.claim in ("solution", "optimum"):
         record |= confirmed(instance, answer, budget)
-    elif answer.claim == "none" and done.code not in (0, 10, 20, 30, 40) and "note" not in record:
+    elif answer.claim == "none" and done.code not in CODES and "note" not in record:
         record["note"] = _last_line(done.errors) or _last_line(done.output) or f"exit code {done.code}"
     return record
 
 
-def _measured(command: list[str], budget: Budget, told_to_stop: bool) -> Run:
+def measured(command: list[str], budget: Budget, told_to_stop: bool = False) -> Run:
     """One process, from its start to its end. What does not stop is killed long after its time."""
     wrapper = ["taskset", "-c", str(budget.core), "prlimit", f"--data={budget.megabytes << 20}"]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
@@ -139,7 +141,8 @@ def _signal(group: int, number: int) -> None:
 
 
 def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """The last that says something; Java ends with where it was instead."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return lines[-1][:300] if lines else ""
 
 
