@@ -28,7 +28,7 @@ def main(path: Path, seconds: int, seed: int) -> None:
             continue
         # toulbar2 invents names for values that the file leaves unnamed: those are known by their index.
         value = wcsp.getValueName(x, index)
-        assignment[name.rstrip("#")] = value if value and f'"{value}"' in text else index
+        assignment[name] = value if value and f'"{value}"' in text else index
     answer = {
         "status": "optimal" if wcsp.getDDualBound() >= solution[1] else "best-effort",
         "violated": 0,
