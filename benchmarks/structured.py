@@ -99,7 +99,7 @@ def run(args: argparse.Namespace, problems: Sequence[Instance]) -> None:
             if problem.kind not in system.kinds:
                 continue
             earlier = done.get((problem.name, system.name, args.seed, args.time_limit))
-            if earlier and not (args.again == "all" or (args.again == "starved" and starved(earlier))):
+            if earlier and not repeated(earlier, args.again):
                 continue
             facts = {"kind": problem.kind, "sense": problem.sense, "bytes": problem.path.stat().st_size}
             record = {"instance": problem.name, "system": system.name, "seed": args.seed, "limit": args.time_limit}
@@ -134,6 +134,15 @@ def starved(record: Record) -> bool:
 
 def valid(record: Record) -> bool:
     return record.get("verdict") == "valid" and not late(record)
+
+
+def settled(record: Record) -> bool:
+    """More of its core could not have helped."""
+    return record["claim"] in ("optimum", "unsatisfiable") or (record["kind"] == "csp" and valid(record))
+
+
+def repeated(record: Record, again: str | None) -> bool:
+    return again == "all" or (again == "starved" and starved(record) and not settled(record))
 
 
 class Results:
@@ -310,7 +319,9 @@ def main() -> None:
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="all runs on this core")
     parser.add_argument("--megabytes", type=int, default=4096, help="memory of each run")
     parser.add_argument("--anycsp", default=f"{sys.executable} -m anycsp", metavar="COMMAND", help="our own program")
-    parser.add_argument("--again", choices=("all", "starved"), help="repeat these, though the journal holds them")
+    parser.add_argument(
+        "--again", choices=("all", "starved"), help="repeat all, or those that other work may have kept from more"
+    )
     parser.add_argument("--beside", type=Path, nargs="*", default=[], help="folders whose records join the tables")
     parser.add_argument("--table", action="store_true", help="print the tables only")
     parser.add_argument("--smoke", action="store_true")

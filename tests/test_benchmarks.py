@@ -94,6 +94,15 @@ def test_the_last_line_of_a_run_counts_and_torn_lines_do_not(structured: ModuleT
     assert only["claim"] == "solution"
 
 
+def test_only_runs_that_could_have_done_better_are_repeated(structured: ModuleType) -> None:
+    starved = {"wall": 10.0, "cpu": 5.0}
+    assert structured.repeated(record("local", **starved), "starved")
+    assert structured.repeated(valid("local", 3.0, **starved), "starved")
+    assert not structured.repeated(record("local", wall=10.0, cpu=9.0), "starved")
+    assert not structured.repeated(record("local", "solution", verdict="valid", **starved), "starved")
+    assert not structured.repeated(valid("local", 3.0, claim="optimum", **starved), "starved")
+
+
 def test_competition_lines_are_read(solvers: ModuleType) -> None:
     problem = solvers.Instance("a", Path("a.xml"), "cop", 1)
     text = "o 7\ns SATISFIABLE\n\nv <instantiation cost='5'>\nv <list> x </list>\nv </instantiation>\nd BOUND 5\n"
