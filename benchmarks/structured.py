@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import re
@@ -133,12 +134,14 @@ def starved(record: Record) -> bool:
 
 
 def valid(record: Record) -> bool:
-    return record.get("verdict") == "valid" and not late(record)
+    return record.get("verdict") == "valid"
 
 
 def settled(record: Record) -> bool:
     """More of its core could not have helped."""
-    return record["claim"] in ("optimum", "unsatisfiable") or (record["kind"] == "csp" and valid(record))
+    return record["claim"] in ("optimum", "unsatisfiable") or (
+        record["kind"] == "csp" and valid(record) and not late(record)
+    )
 
 
 def repeated(record: Record, again: str | None) -> bool:
@@ -146,13 +149,14 @@ def repeated(record: Record, again: str | None) -> bool:
 
 
 class Results:
-    """The records of one seed and limit, by instance and system."""
+    """The records of one seed and limit, by instance and system; `counts` says whether its answer does."""
 
-    def __init__(self, records: Sequence[Record]) -> None:
+    def __init__(self, records: Sequence[Record], count_late: bool = False) -> None:
         self.systems = [name for name in SYSTEMS if any(r["system"] == name for r in records)]
         self.rows: dict[str, dict[str, Record]] = {}
         for record in sorted(records, key=lambda r: (r["kind"], r["instance"])):
-            self.rows.setdefault(record["instance"], {})[record["system"]] = record
+            counts = valid(record) and (count_late or not late(record))
+            self.rows.setdefault(record["instance"], {})[record["system"]] = record | {"counts": counts}
 
     def of_kind(self, *kinds: str) -> Iterator[tuple[str, dict[str, Record]]]:
         for name, row in self.rows.items():
@@ -162,22 +166,26 @@ class Results:
     def wrong(self) -> Iterator[tuple[str, str, str]]:
         """(instance, system, why): assignments the checker refuses, and proofs that an assignment disproves."""
         for name, row in self.rows.items():
-            solved = any(r.get("verdict") == "valid" for r in row.values())
-            best = best_cost(row, only_in_time=False)
+            solutions = [r for r in row.values() if valid(r)]
+            best = best_cost(solutions)
             for system, record in row.items():
                 if str(record.get("verdict", "")).startswith("invalid"):
                     yield name, system, record["verdict"]
-                if record["claim"] == "unsatisfiable" and solved:
+                if record["claim"] == "unsatisfiable" and solutions:
                     yield name, system, "claims there is no solution"
-                if record["claim"] == "optimum" and best is not None and record.get("cost") not in (None, best):
+                proved = record["claim"] == "optimum" and record.get("cost") is not None
+                if proved and best is not None and not equal(record["cost"], best):
                     yield name, system, f"claims {record['cost']:g} is optimal, {best:g} is better"
 
 
-def best_cost(row: dict[str, Record], only_in_time: bool = True) -> float | None:
-    sense = next(iter(row.values()))["sense"]
-    counted = [r for r in row.values() if (valid(r) if only_in_time else r.get("verdict") == "valid")]
-    costs = [r["cost"] for r in counted if r.get("cost") is not None]
-    return sense * min(sense * cost for cost in costs) if costs and sense else None
+def equal(a: float, b: float) -> bool:
+    """Costs may be decimal fractions, added up in another order."""
+    return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def best_cost(records: Sequence[Record]) -> float | None:
+    costs = [r["cost"] for r in records if r.get("cost") is not None]
+    return (min if records[0]["sense"] > 0 else max)(costs) if costs else None
 
 
 def tables(results: Results) -> str:
@@ -189,7 +197,7 @@ def satisfaction(results: Results) -> str:
     rows = dict(results.of_kind("csp"))
     if not rows:
         return ""
-    solvable = {name for name, row in rows.items() if any(valid(r) for r in row.values())}
+    solvable = {name for name, row in rows.items() if any(r["counts"] for r in row.values())}
     refuted = {name for name, row in rows.items() if any(r["claim"] == "unsatisfiable" for r in row.values())}
     lines = [
         f"## Satisfaction: {len(rows)} problems; someone solves {len(solvable)}, refutes {len(refuted - solvable)}",
@@ -202,7 +210,7 @@ def satisfaction(results: Results) -> str:
         ran = {name: row[system] for name, row in rows.items() if system in row}
         if not ran:
             continue
-        solved = {name for name, record in ran.items() if valid(record)}
+        solved = {name for name, record in ran.items() if record["counts"]}
         possible = solvable & ran.keys()
         no = sum(record["claim"] == "unsatisfiable" for record in ran.values())
         middle = sorted(ran[name]["wall"] for name in solved)[len(solved) // 2] if solved else float("nan")
@@ -217,7 +225,11 @@ def satisfaction(results: Results) -> str:
 def optimisation(results: Results, kind: str) -> str:
     rows = dict(results.of_kind(kind))
     systems = [s for s in results.systems if any(s in row for row in rows.values())]
-    best = {name: cost for name, row in rows.items() if (cost := best_cost(row)) is not None}
+    best: dict[str, float] = {}
+    for name, row in rows.items():
+        cost = best_cost([r for r in row.values() if r["counts"]])
+        if cost is not None:
+            best[name] = cost
     if not rows:
         return ""
     title = "Optimisation" if kind == "cop" else "Cost function networks"
@@ -229,9 +241,9 @@ def optimisation(results: Results, kind: str) -> str:
     ]
     for system in systems:
         ran = {name: row[system] for name, row in rows.items() if system in row}
-        answered = {name: r["cost"] for name, r in ran.items() if valid(r) and r.get("cost") is not None}
-        reached = sum(cost == best[name] for name, cost in answered.items())
-        proved = sum(valid(r) and r["claim"] == "optimum" for r in ran.values())
+        answered = {name: r["cost"] for name, r in ran.items() if r["counts"] and r.get("cost") is not None}
+        reached = sum(equal(cost, best[name]) for name, cost in answered.items())
+        proved = sum(r["counts"] and r["claim"] == "optimum" for r in ran.values())
         possible = len(best.keys() & ran.keys())
         lines.append(f"| {system} | {len(ran)} | {len(answered)} | {reached} | {share(reached, possible)} | {proved} |")
     lines += ["", f"| problem | better | {' | '.join(systems)} |", f"| --- | --- |{' --- |' * len(systems)}"]
@@ -246,10 +258,10 @@ def optimisation(results: Results, kind: str) -> str:
 def objective_cell(record: Record | None, best: float) -> str:
     if record is None:
         return ""
-    if not valid(record) or record.get("cost") is None:
+    if not record["counts"] or record.get("cost") is None:
         return "late" if late(record) else "–"
     text = f"{record['cost']:.10g}" + (" ✓" if record["claim"] == "optimum" else "")
-    return f"**{text}**" if record["cost"] == best else text
+    return f"**{text}**" if equal(record["cost"], best) else text
 
 
 def incidents(results: Results) -> str:
@@ -324,6 +336,7 @@ def main() -> None:
     )
     parser.add_argument("--beside", type=Path, nargs="*", default=[], help="folders whose records join the tables")
     parser.add_argument("--table", action="store_true", help="print the tables only")
+    parser.add_argument("--count-late", action="store_true", help="count answers past the limit in the tables too")
     parser.add_argument("--smoke", action="store_true")
     args = parser.parse_args()
     if args.smoke:
@@ -339,7 +352,8 @@ def main() -> None:
         records |= load_records(folder)
     names = {problem.name for problem in problems}
     shown = [r for r in records.values() if r["instance"] in names]
-    print(tables(Results([r for r in shown if (r["seed"], r["limit"]) == (args.seed, args.time_limit)])))
+    shown = [r for r in shown if (r["seed"], r["limit"]) == (args.seed, args.time_limit)]
+    print(tables(Results(shown, args.count_late)))
 
 
 if __name__ == "__main__":

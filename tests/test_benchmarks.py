@@ -59,12 +59,13 @@ def test_only_confirmed_answers_in_time_count(structured: ModuleType) -> None:
     for system in ("auto", "ace", "cp-sat"):
         assert f"| {system} | 1 | 0 | 0 / 1 (0%)" in table
         assert f"- {system} misses 1: a" in table
+    assert "| auto | 1 | 1 | 1 / 1 (100%)" in structured.satisfaction(structured.Results(rows, count_late=True))
 
 
 @pytest.mark.parametrize(("sense", "best"), [(1, 3.0), (-1, 5.0)])
 def test_the_best_objective_follows_the_sense(structured: ModuleType, sense: int, best: float) -> None:
     rows = {name: valid(name, cost, sense=sense) for name, cost in {"local": 3.0, "ace": 5.0, "cp-sat": 4.0}.items()}
-    assert structured.best_cost(rows) == best
+    assert structured.best_cost(list(rows.values())) == best
     table = structured.optimisation(structured.Results(list(rows.values())), "cop")
     assert f"**{best:g}**" in table
     assert table.count("1 / 1 (100%)") == 1
