@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="one easy small graph")
     args = parser.parse_args()
     if args.smoke:
-        args.vertices, args.degrees, args.count, args.time_limit = 64, [3.32], 1, 5.0
+        args.vertices, args.degrees, args.count, args.time_limit = 64, [3.32], 1, 30.0
     run(args)
 
 

@@ -4,7 +4,7 @@
     python benchmarks/structured.py --out DIR --only 'series/Magic*' --systems local --again all
     python benchmarks/structured.py --out DIR --systems local --beside REFERENCE   # the others' rows from there
     python benchmarks/structured.py --out DIR --table                              # run nothing
-    python benchmarks/structured.py --smoke                                        # four models, seconds
+    python benchmarks/structured.py --smoke                                        # three tiny models
 
 Each run is a process on one core with one thread, its wall-clock time that of the whole process; small files first.
 Each finished run is a line of DIR/structured.jsonl, and a run found there is not repeated, so the benchmark can be
@@ -312,7 +312,7 @@ def smoke(args: argparse.Namespace) -> None:
             (data / name).parent.mkdir(parents=True, exist_ok=True)
             (data / name).write_text(text)
         args.out = args.out or Path(folder) / "out"
-        args.time_limit = 3.0  # a busy machine takes a second to start a JVM
+        args.time_limit = 10.0  # a busy machine takes seconds to start a JVM
         run(args, chosen(args, data))
         print(tables(Results(list(load_records(args.out).values()))))
 
