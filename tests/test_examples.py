@@ -1,8 +1,7 @@
-"""The scripts in examples/ and benchmarks/ run, and the bundled files are what they should be."""
+"""The scripts in examples/ run, and the bundled files are what they should be."""
 
 from __future__ import annotations
 
-import os
 import runpy
 import shutil
 import subprocess
@@ -10,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 from anycsp.formats import read
 
-ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = {"queens.py", "sudoku.py", "model_and_watch.py", "figure1.py", "planted.py", "train_on_your_instances.py"}
 
 
@@ -60,32 +59,3 @@ def test_example_files_are_read_and_satisfiable_where_they_say_so() -> None:
     assert read(ROOT / "examples" / "petersen.col", colors=3).violation(colouring).violated == 0
     square = [2, 7, 6, 9, 5, 1, 4, 3, 8]
     assert read(ROOT / "examples" / "magic-square.xml").violation(square).violated == 0
-
-
-SMOKE = {
-    "speed.py": ["--quick", "--workloads", "rb", "--hidden", "32"],  # ends with training_step.py
-    "model_quality.py": ["sat", "--every", "1000", "--groups", "uf50", "--data", "DATA", "--threads", "1"],
-    "search_quality.py": ["--quick", "--families", "uf250"],
-    "xcsp3_table.py": ["MODELS", "--seconds", "0.5"],
-}
-"""The shortest run of every script in benchmarks/ that goes through all of it."""
-
-
-def test_every_benchmark_script_is_run_by_a_test() -> None:
-    scripts = {path.name for path in (ROOT / "benchmarks").glob("*.py") if "__main__" in path.read_text()}
-    assert scripts == {*SMOKE, "training_step.py"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("script", SMOKE)
-def test_benchmark_scripts_run(script: str, data: Path, tmp_path: Path) -> None:
-    models = tmp_path / "models"
-    models.mkdir()
-    shutil.copy(ROOT / "examples" / "magic-square.xml", models)
-    arguments = [{"DATA": str(data), "MODELS": str(models)}.get(argument, argument) for argument in SMOKE[script]]
-    command = [sys.executable, "-W", "ignore", str(ROOT / "benchmarks" / script), *arguments]
-    ended = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "ANYCSP_DATA": str(data)}
-    )
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    assert ended.stdout.count("\n") >= 2
