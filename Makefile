@@ -50,7 +50,7 @@ format: install ## format the code and fix what the linter can
 	$(BIN)/ruff check --fix
 
 # The documentation as a site, build/site/index.html; a broken link or an unknown name is an error.
-docs: install
+docs: install ## the documentation as a site, in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # The native module under AddressSanitizer and UndefinedBehaviorSanitizer, then its threads under ThreadSanitizer.
