@@ -21,11 +21,13 @@ from random_problems import random_positions, random_problem
 from anycsp import Problem, distributions, native, solve
 from anycsp.engine import Engine, Improvement
 from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.neural.cooling import CoolingSearch
-from anycsp.neural.engine_native import NativeSearch
-from anycsp.neural.engine_torch import TwinSearch
+from anycsp.neural.cooling import CoolingEngine
+from anycsp.neural.engine_native import NativeEngine
+from anycsp.neural.engine_torch import TorchEngine
 from anycsp.neural.models import Model
-from anycsp.neural.policy import PolicyConfig, PolicyNetwork
+from anycsp.neural.policy import PolicyNetwork
+from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import PolicyConfig
 from anycsp.search.driver import Limits, Progress, drive
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
@@ -49,7 +51,7 @@ class Made:
 
 def untrained(sampling: str = "global") -> Model:
     torch.manual_seed(7)
-    return Model("untrained", PolicyNetwork(PolicyConfig(8, "max", "gain", True, sampling=sampling)))
+    return Model("untrained", PolicyNetwork(PolicyConfig(8, "max", "gain", True, sampling=sampling)).weights())
 
 
 def local(strategy: str) -> Callable[[Made], Engine]:
@@ -57,16 +59,16 @@ def local(strategy: str) -> Callable[[Made], Engine]:
 
 
 def neural_native(sampling: str) -> Callable[[Made], Engine]:
-    return lambda of: NativeSearch(of.graph, untrained(sampling).policy, RUNS, of.seed)
+    return lambda of: NativeEngine(of.graph, untrained(sampling).weights, RUNS, of.seed)
 
 
 def neural_torch(sampling: str) -> Callable[[Made], Engine]:
-    return lambda of: TwinSearch(of.graph, untrained(sampling).policy, RUNS, of.seed)
+    return lambda of: TorchEngine(TensorGraph(of.graph), untrained(sampling).network(), RUNS, of.seed)
 
 
 def cooled(of: Made) -> Engine:
-    engine = NativeSearch(of.graph, untrained().policy, RUNS, of.seed)
-    return CoolingSearch(engine, RUNS, 1.5, 0.5, of.steps, of.seconds)
+    engine = NativeEngine(of.graph, untrained().weights, RUNS, of.seed)
+    return CoolingEngine(engine, RUNS, 1.5, 0.5, of.steps, of.seconds)
 
 
 def hybrid(of: Made) -> Engine:
