@@ -1,19 +1,12 @@
-// The Python module anycsp.native._native: each part binds itself in its own file.
-#include <nanobind/nanobind.h>
+// The Python module anycsp._native: each part binds itself in its own file.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
 #include <vector>
 
+#include "bindings/module.h"
 #include "core/dispatch.h"
-
-namespace nb = nanobind;
-
-void bind_problem(nb::module_& m);
-void bind_search(nb::module_& m);
-void bind_local(nb::module_& m);
-void bind_ops(nb::module_& m);
 
 namespace {
 
@@ -38,7 +31,7 @@ NB_MODULE(_native, m) {
     m.def("level", [] { return anycsp::kernels().name; });
     m.def("levels", level_names, "Instruction sets this build and this processor both have, slowest first.");
     bind_problem(m);
-    bind_search(m);
+    bind_neural(m);
     bind_local(m);
-    bind_ops(m);
+    bind_training(m);
 }

@@ -1,4 +1,4 @@
-// A small team of threads for loops over blocks. Our own rather than OpenMP's: it needs no runtime library beside
+// A small team of threads for loops over blocks, or over runs. Our own rather than OpenMP's: it needs no runtime library beside
 // torch's, exists on every compiler, and the thread sanitizer understands it.
 #pragma once
 
@@ -38,11 +38,11 @@ private:
 
     std::vector<std::thread> workers_;
     std::mutex mutex_;
-    std::condition_variable wake_;
+    std::condition_variable wake_, done_;
     std::atomic<uint64_t> job_{0};  // rises with every loop
     std::atomic<int64_t> next_{0};
     std::atomic<int> busy_{0};
-    std::atomic<bool> stop_{false};
+    std::atomic<bool> stop_{false}, sleeping_{false};  // sleeping_: the caller waits for done_
     int64_t count_ = 0;
     Call call_ = nullptr;
     const void* context_ = nullptr;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/arrays.h"
 #include "core/comparison.h"
 #include "families/evaluator.h"
 
@@ -171,10 +170,10 @@ int64_t apply(int32_t code, const int64_t* value, const int32_t* o, int32_t coun
 
 class Rule : public Evaluator {
   public:
-    Rule(const Problem& problem, const Family& family, const nanobind::dict& arrays) : Evaluator(problem, family) {
-        program_ = field<int32_t>(arrays, "program", rows());
-        parameter_start_ = field<int64_t>(arrays, "parameter_start", rows() + 1);
-        parameter_ = field<int64_t>(arrays, "parameter");
+    Rule(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
+        program_ = arrays.copy<int32_t>("program", rows());
+        parameter_start_ = arrays.copy<int64_t>("parameter_start", rows() + 1);
+        parameter_ = arrays.copy<int64_t>("parameter");
         require_start(parameter_start_, parameter_.size(), "rule: parameters not covered");
         read_programs(arrays);
         for (int32_t c = first_constraint_; c < last_constraint_; ++c) {
@@ -317,11 +316,11 @@ class Rule : public Evaluator {
             if (out[v] && scratch.bad[v] == 0) out[v] = distance(op, left[v] - right[v]);
     }
 
-    void read_programs(const nanobind::dict& arrays) {
-        const auto node_start = field<int32_t>(arrays, "node_start");
-        const auto code = field<int32_t>(arrays, "code");
-        const auto operand_count = field<int32_t>(arrays, "operand_count", code.size());
-        const auto operand = field<int32_t>(arrays, "operand");
+    void read_programs(const Arrays& arrays) {
+        const auto node_start = arrays.copy<int32_t>("node_start");
+        const auto code = arrays.copy<int32_t>("code");
+        const auto operand_count = arrays.copy<int32_t>("operand_count", code.size());
+        const auto operand = arrays.copy<int32_t>("operand");
         require_start(node_start, code.size(), "rule: nodes not covered");
         size_t at = 0;
         for (size_t p = 0; p + 1 < node_start.size(); ++p) {
@@ -389,8 +388,6 @@ class Rule : public Evaluator {
 
 }  // namespace
 
-std::shared_ptr<const Evaluator> make_rule(const Problem& p, const Family& f, const nanobind::dict& arrays) {
-    return std::make_shared<Rule>(p, f, arrays);
-}
+extern const FamilyDefinition rule_family = evaluated<Rule>("rule");
 
 }  // namespace anycsp

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "core/range.h"
+
 namespace anycsp {
 
 enum class Aggregation : int32_t { sum, mean, max };
@@ -81,13 +83,12 @@ struct Topology {
     const int64_t* labelled_label = nullptr;
 };
 
-struct Tile {
-    int32_t first, last;                                // constraints
+struct Tile : Range {                                  // constraints
     const int32_t *exceptional_start, *labelled_start;  // [variables + 1] into the arrays of Topology
 };
 
 // One run's persistent arrays.
-struct Run {
+struct RunView {
     float* state = nullptr;               // [values][width] h
     int32_t* positions = nullptr;         // [variables]
     const int32_t* rows = nullptr;        // [slots] the row of `Work::rows` an exceptional slot contributes, or null
@@ -141,18 +142,17 @@ struct Scratch {
 };
 
 // A range of variables, or of constraints of one form.
-struct Block {
-    int32_t first, last;
+struct Block : Range {
     bool exceptional;
 };
 
 struct Kernels {
     const char* name;
     int32_t lanes, panel;
-    void (*encode)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
-    void (*constrain)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Tile&, Block);
-    void (*collect)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Tile&, Block);
-    void (*update)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Block*, int32_t count);
+    void (*encode)(const Network&, const Topology&, const RunView&, const Work&, Scratch&, Block);
+    void (*constrain)(const Network&, const Topology&, const RunView&, const Work&, Scratch&, const Tile&, Block);
+    void (*collect)(const Network&, const Topology&, const RunView&, const Work&, Scratch&, const Tile&, Block);
+    void (*update)(const Network&, const Topology&, const RunView&, const Work&, Scratch&, const Block*, int32_t count);
     double (*peak)(int64_t iterations);  // multiply-adds done by a register-only loop
 };
 

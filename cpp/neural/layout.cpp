@@ -128,7 +128,7 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
     for (int32_t x = 0; x < p.variables;) {
         int32_t last = x + 1;
         while (last < p.variables && p.value_start[last + 1] - p.value_start[x] <= rows) ++last;
-        variable_blocks.push_back({x, last, false});
+        variable_blocks.push_back({{x, last}, false});
         largest_block = std::max(largest_block, p.value_start[last] - p.value_start[x]);
         most_variables_in_block = std::max(most_variables_in_block, last - x);
         x = last;
@@ -149,13 +149,13 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
     for (size_t i = 0; i < p.families.size(); ++i) {
         const Family& f = p.families[i];
         for (int32_t c = f.first_constraint; c < f.last_constraint; c += rows)
-            constraint_blocks.push_back({c, std::min(c + rows, f.last_constraint), f.exceptional()});
+            constraint_blocks.push_back({{c, std::min(c + rows, f.last_constraint)}, f.exceptional()});
         for (int32_t c = f.first_constraint; c < f.last_constraint;) {
             int32_t last = c + 1;
             while (last < f.last_constraint && last - c < kChunk &&
                    p.constraint_instance[last] == p.constraint_instance[c])
                 ++last;
-            chunks.push_back({static_cast<int32_t>(i), c, last, p.constraint_instance[c]});
+            chunks.push_back({{c, last}, static_cast<int32_t>(i), p.constraint_instance[c]});
             c = last;
         }
     }
@@ -172,13 +172,13 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
         const int32_t first = constraint_blocks[block].first;
         int32_t last = block + 1;
         while (last < blocks && constraint_blocks[last].last - first <= size) ++last;
-        tiles.push_back({first, constraint_blocks[last - 1].last, nullptr, nullptr});
+        tiles.push_back({{first, constraint_blocks[last - 1].last}, nullptr, nullptr});
         tile_block.push_back(last);
         largest_tile = std::max(largest_tile, tiles.back().last - first);
         block = last;
     }
     if (tiles.empty()) {
-        tiles.push_back({0, 0, nullptr, nullptr});
+        tiles.push_back({{0, 0}, nullptr, nullptr});
         tile_block.push_back(0);
     }
 }

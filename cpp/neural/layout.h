@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "neural/kernels.h"
+#include "core/range.h"
 #include "core/problem.h"
 
 namespace anycsp {
 
 // Constraints of one family and one instance, the unit of relabelling: its violations are summed in order,
 // so that totals do not depend on threads.
-struct Chunk {
-    int32_t family, first, last, instance;
+struct Chunk : Range {
+    int32_t family, instance;
 };
 
 struct Layout {

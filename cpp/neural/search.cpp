@@ -150,9 +150,9 @@ double Search::multiply_adds() const {
     return options.runs * d * d * (per_value * values + per_variable * variables + per_constraint * constraints);
 }
 
-Run Search::run_view(int32_t run, uint64_t key) {
+RunView Search::run_view(int32_t run, uint64_t key) {
     const size_t values = problem->values(), variables = problem->variables;
-    Run view;
+    RunView view;
     view.state = state.data() + run * values * network->view().width;
     view.positions = positions.data() + run * variables;
     view.rows = part(rows, run, layout->place.size());
@@ -168,11 +168,10 @@ Run Search::run_view(int32_t run, uint64_t key) {
 }
 
 Labels Search::labels_view(int32_t run) {
-    return {positions.data() + run * size_t(problem->variables),
-            part(rows, run, layout->place.size()),
-            part(exceptions, run, layout->exceptional_constraint.size()),
-            part(critical, run, problem->constraints),
-            part(labels, run, layout->labels)};
+    const int32_t* at = positions.data() + run * size_t(problem->variables);
+    return {{at, layout->label_start.data(), part(labels, run, layout->labels)},
+            {at, layout->place.data(), part(exceptions, run, layout->exceptional_constraint.size()),
+             part(rows, run, layout->place.size()), part(critical, run, problem->constraints)}};
 }
 
 template <class Each>
@@ -193,19 +192,13 @@ void Search::relabel_run(int32_t run, Each&& each) {
     for (size_t i = 0; i < chunks.size(); ++i) total[chunks[i].instance].add(partial_[run * chunks.size() + i]);
 }
 
-// trace ← memory · trace + [violated]; a constraint holds iff the label of its first variable's current value says so.
+// trace ← memory · trace + [violated]
 void Search::update_trace(int32_t run) {
     const Problem& p = *problem;
     const Labels view = labels_view(run);
     float* to = trace.data() + run * size_t(p.constraints);
-    for (int32_t c = 0; c < p.constraints; ++c) {
-        const int32_t slot = p.scope_start[c];
-        if (slot == p.scope_start[c + 1]) continue;
-        const int32_t now = view.positions[p.scope[slot]];
-        const bool holds = p.families[p.family_of[c]].exceptional() ? view.exceptions[layout->place[slot]] != now
-                                                                    : view.labels[layout->label_start[slot] + now] != 0;
-        to[c] = options.memory * to[c] + (holds ? 0.f : 1.f);
-    }
+    for (int32_t c = 0; c < p.constraints; ++c)
+        to[c] = options.memory * to[c] + (view.satisfied(p, p.families[p.family_of[c]], c) ? 0.f : 1.f);
 }
 
 template <class Each>
@@ -214,7 +207,7 @@ void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
     const Kernels& k = kernels();
     const Network& n = network->view();
     const Topology& t = layout->topology;
-    const Run view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
+    const RunView view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
     const Work& work = workspace.view;
     const auto &variables = layout->variable_blocks, &constraints = layout->constraint_blocks;
     each(int64_t(variables.size()),
@@ -247,7 +240,7 @@ void Search::relabel_all() {
 // Softmax over all values of an instance but the chosen ones; the draw's counter is the instance's first variable.
 void Search::sample_local(int32_t run) {
     const Problem& p = *problem;
-    const Run view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
+    const RunView view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
     for (int32_t instance = 0; instance < p.instances; ++instance) {
         const int32_t first = instance_start_[instance], last = instance_start_[instance + 1];
         auto for_moves = [&](const auto& body) {
@@ -314,7 +307,7 @@ void Search::start(const int32_t* given) {
     step = 0;
     for (int32_t run = 0; run < options.runs; ++run) {
         begin(run);
-        clear(p, *layout, labels_view(run));
+        clear(p, labels_view(run));
     }
     if (given) std::copy_n(given, positions.size(), positions.data());
     improvements.clear();

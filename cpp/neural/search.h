@@ -20,15 +20,6 @@ namespace anycsp {
 // Processor time of this thread where there is such a clock: on a busy machine, waiting is not part of a phase.
 double worked_seconds();
 
-// A run found an assignment of an instance better than all it had seen.
-struct Improvement {
-    int64_t step;
-    double seconds;  // since start
-    int32_t run, instance;
-    Violation violation;
-    std::string found_by;
-};
-
 struct SearchOptions {
     int32_t first_run = 0, runs = 1, threads = 1;
     uint64_t seed = 0;
@@ -80,7 +71,7 @@ private:
         Work view;
     };
 
-    Run run_view(int32_t run, uint64_t key);
+    RunView run_view(int32_t run, uint64_t key);
     Labels labels_view(int32_t run);
     template <class Each>
     void step_run(int32_t run, Workspace& workspace, Each&& each);

@@ -12,7 +12,7 @@ constexpr unsigned kFeatures = kCounts | kViolated | kConflicted;
 class Ccls : public Strategy {
   public:
     Ccls(Run& run, Parameters& parameters)
-        : Strategy(run), problem_(*run.state.model().problem), walk_(parameters.get("walk", 0.2, 0.0, 1.0)) {}
+        : Strategy(run), problem_(*run.state.index().problem), walk_(parameters.get("walk", 0.2, 0.0, 1.0)) {}
 
     void begin() override {
         changed_.assign(problem_.variables, 1);
@@ -20,10 +20,7 @@ class Ccls : public Strategy {
     }
 
     void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
+        repeat(count, [&] { step(); });
     }
 
   private:

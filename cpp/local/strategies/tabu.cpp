@@ -13,7 +13,7 @@ class Tabu : public Strategy {
   public:
     Tabu(Run& run, Parameters& parameters)
         : Strategy(run),
-          problem_(*run.state.model().problem),
+          problem_(*run.state.index().problem),
           tenure_(parameters.get("tenure", 5.0, 0.0, 1e9)),
           per_conflict_(parameters.get("per_conflict", 0.3, 0.0, 1e6)),
           sample_(parameters.get("sample", 1000, 1, 1e9)) {}
@@ -24,10 +24,7 @@ class Tabu : public Strategy {
     }
 
     void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
+        repeat(count, [&] { step(); });
     }
 
   private:

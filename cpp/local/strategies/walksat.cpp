@@ -18,10 +18,7 @@ class WalkSat : public Strategy {
     void begin() override {}
 
     void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
+        repeat(count, [&] { step(); });
     }
 
   private:

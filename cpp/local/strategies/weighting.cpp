@@ -17,7 +17,7 @@ class Weighting : public Strategy {
   public:
     Weighting(Run& run, Parameters& parameters)
         : Strategy(run),
-          problem_(*run.state.model().problem),
+          problem_(*run.state.index().problem),
           samples_(parameters.get("samples", 50, 1, 1e6)),
           bumps_(parameters.get("bumps", 100, 1, 1e9)),
           smooth_(parameters.get("smooth", 0.01, 0.0, 1.0)),
@@ -46,10 +46,7 @@ class Weighting : public Strategy {
     }
 
     void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
+        repeat(count, [&] { step(); });
     }
 
   private:
