@@ -65,43 +65,52 @@ void bind_local(nb::module_& m) {
     using namespace anycsp::local;
 
     nb::class_<Search>(m, "LocalSearch")
-        .def("__init__",
-             [](Search* self, std::shared_ptr<Problem> problem, const std::string& strategy,
-                const std::map<std::string, double>& parameters, int32_t runs, uint64_t seed, int32_t threads,
-                bool graded, nb::object external) {
-                 new (self) Search(problem, strategy, parameters, runs, seed, threads,
-                                   {graded, external_labels(problem, std::move(external))});
-             },
-             nb::arg("problem"), nb::arg("strategy"), nb::arg("parameters"), nb::arg("runs"), nb::arg("seed"),
-             nb::arg("threads"), nb::arg("graded"), nb::arg("external").none())
-        .def("start",
-             [](Search& self, std::optional<Positions> positions, int64_t moves, double seconds) {
-                 const int32_t* data = positions ? checked(*self.index().problem, *positions, self.runs().size()) : nullptr;
-                 nb::gil_scoped_release release;
-                 self.start(data, moves, seconds);
-             },
-             nb::arg("positions").none(), nb::arg("moves") = INT64_MAX, nb::arg("seconds") = 1e9)
+        .def(
+            "__init__",
+            [](Search* self, std::shared_ptr<Problem> problem, const std::string& strategy,
+               const std::map<std::string, double>& parameters, int32_t runs, uint64_t seed, int32_t threads,
+               bool graded, nb::object external) {
+                new (self) Search(problem, strategy, parameters, runs, seed, threads,
+                                  {graded, external_labels(problem, std::move(external))});
+            },
+            nb::arg("problem"), nb::arg("strategy"), nb::arg("parameters"), nb::arg("runs"), nb::arg("seed"),
+            nb::arg("threads"), nb::arg("graded"), nb::arg("external").none())
+        .def(
+            "start",
+            [](Search& self, std::optional<Positions> positions, int64_t moves, double seconds) {
+                const int32_t* data =
+                    positions ? checked(*self.index().problem, *positions, self.runs().size()) : nullptr;
+                nb::gil_scoped_release release;
+                self.start(data, moves, seconds);
+            },
+            nb::arg("positions").none(), nb::arg("moves") = INT64_MAX, nb::arg("seconds") = 1e9)
         .def("temperatures", [](Search& self) { return self.runs().front()->temperatures(); })
         .def("advance", &Search::advance, nb::arg("max_moves"), nb::arg("seconds"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("stop", &Search::stop)
-        .def("moves", [](Search& self) {
-            std::vector<int64_t> moves;
-            for (auto& run : self.runs()) moves.push_back(run->moves);
-            return moves;
-        })
+        .def("moves",
+             [](Search& self) {
+                 std::vector<int64_t> moves;
+                 for (auto& run : self.runs()) moves.push_back(run->moves);
+                 return moves;
+             })
         .def("improvements", &improvements_of)
-        .def("best_score", [](Search& self) {
-            std::vector<double> scores;
-            for (auto& run : self.runs()) scores.push_back(self.index().score.value(run->best_score()));
-            return scores;
-        })
-        .def("best_positions", [](Search& self) {
-            return positions_of(self, [](Run& run) -> const std::vector<int32_t>& { return run.best_positions(); });
-        })
-        .def("positions", [](Search& self) {
-            return positions_of(self, [](Run& run) -> const std::vector<int32_t>& { return run.state.positions(); });
-        })
+        .def("best_score",
+             [](Search& self) {
+                 std::vector<double> scores;
+                 for (auto& run : self.runs()) scores.push_back(self.index().score.value(run->best_score()));
+                 return scores;
+             })
+        .def("best_positions",
+             [](Search& self) {
+                 return positions_of(self,
+                                     [](Run& run) -> const std::vector<int32_t>& { return run.best_positions(); });
+             })
+        .def("positions",
+             [](Search& self) {
+                 return positions_of(self,
+                                     [](Run& run) -> const std::vector<int32_t>& { return run.state.positions(); });
+             })
         .def("verify", [](Search& self) {
             for (auto& run : self.runs()) run->verify();
         });
@@ -137,12 +146,14 @@ void bind_local(nb::module_& m) {
              })
         .def("score_weights", [](Single& self) { return self.index.score.of; })
         .def("score", [](Single& self) { return self.state.score(); })
-        .def("counts", [](Single& self) { return std::make_tuple(self.state.violated_count(), self.state.hard_count()); })
-        .def("violated", [](Single& self) {
-            std::vector<int32_t> all;
-            for (int32_t k = 0; k < self.state.violated().size(); ++k) all.push_back(self.state.violated()[k]);
-            return all;
-        })
+        .def("counts",
+             [](Single& self) { return std::make_tuple(self.state.violated_count(), self.state.hard_count()); })
+        .def("violated",
+             [](Single& self) {
+                 std::vector<int32_t> all;
+                 for (int32_t k = 0; k < self.state.violated().size(); ++k) all.push_back(self.state.violated()[k]);
+                 return all;
+             })
         .def("conflicted", [](Single& self) {
             std::vector<int32_t> all;
             for (int32_t k = 0; k < self.state.conflicted().size(); ++k) all.push_back(self.state.conflicted()[k]);

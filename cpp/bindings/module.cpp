@@ -1,11 +1,12 @@
 // The Python module anycsp._native: each part binds itself in its own file.
+#include "bindings/module.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
 #include <vector>
 
-#include "bindings/module.h"
 #include "core/dispatch.h"
 
 namespace {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "bindings/arrays.h"
 #include "bindings/aggregation.h"
+#include "bindings/arrays.h"
 #include "bindings/module.h"
 #include "neural/search.h"
 
@@ -64,7 +64,8 @@ Search::External external_of(nb::callable function) {
         size_t edges = 0;
         for (const Family& f : p.families)
             if (f.kind == Kind::external)
-                edges += p.edge_start[p.scope_start[f.last_constraint]] - p.edge_start[p.scope_start[f.first_constraint]];
+                edges +=
+                    p.edge_start[p.scope_start[f.last_constraint]] - p.edge_start[p.scope_start[f.first_constraint]];
         nb::object answer = function(copied(s.positions.data(), {runs, size_t(p.variables)}));
         auto labels = nb::cast<nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(answer);
         if (labels.shape(0) != runs || labels.shape(1) != edges)
@@ -86,9 +87,10 @@ Search::External external_of(nb::callable function) {
 }
 
 std::shared_ptr<PackedNetwork> make_network(const nb::dict& weights, const Layout& layout, const nb::dict& options) {
-    return std::make_shared<PackedNetwork>(
-        NumpyWeights(weights), nb::cast<int32_t>(options["hidden"]), aggregation_of(nb::cast<std::string>(options["aggregation"])),
-        layout.form, nb::cast<bool>(options["gain"]), nb::cast<float>(options["inertia"]), kernels());
+    return std::make_shared<PackedNetwork>(NumpyWeights(weights), nb::cast<int32_t>(options["hidden"]),
+                                           aggregation_of(nb::cast<std::string>(options["aggregation"])), layout.form,
+                                           nb::cast<bool>(options["gain"]), nb::cast<float>(options["inertia"]),
+                                           kernels());
 }
 
 std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout,
@@ -161,23 +163,25 @@ double measured_peak() {
 void bind_neural(nb::module_& m) {
     using namespace anycsp;
     nb::class_<Layout>(m, "Layout")
-        .def("__init__",
-             [](Layout* self, const std::shared_ptr<Problem>& problem, const std::string& aggregation, int32_t hidden,
-                bool weighted, const std::string& form, int64_t tile_bytes) {
-                 if (tile_bytes < 0) throw std::invalid_argument("negative tile_bytes");
-                 new (self) Layout(*problem, aggregation_of(aggregation), hidden, weighted, form.c_str(), tile_bytes);
-             },
-             nb::keep_alive<1, 2>())
+        .def(
+            "__init__",
+            [](Layout* self, const std::shared_ptr<Problem>& problem, const std::string& aggregation, int32_t hidden,
+               bool weighted, const std::string& form, int64_t tile_bytes) {
+                if (tile_bytes < 0) throw std::invalid_argument("negative tile_bytes");
+                new (self) Layout(*problem, aggregation_of(aggregation), hidden, weighted, form.c_str(), tile_bytes);
+            },
+            nb::keep_alive<1, 2>())
         .def_prop_ro("tiles", [](const Layout& l) { return l.tiles.size(); })
         .def_prop_ro("linear", [](const Layout& l) { return l.form == Form::linear; });
     nb::class_<Search>(m, "Search")
-        .def("start",
-             [](Search& s, std::optional<Positions> positions) {
-                 const int32_t* given = positions ? checked(s, *positions) : nullptr;
-                 nb::gil_scoped_release release;
-                 s.start(given);
-             },
-             nb::arg("positions").none())
+        .def(
+            "start",
+            [](Search& s, std::optional<Positions> positions) {
+                const int32_t* given = positions ? checked(s, *positions) : nullptr;
+                nb::gil_scoped_release release;
+                s.start(given);
+            },
+            nb::arg("positions").none())
         .def("restart",
              [](Search& s, const std::vector<int32_t>& runs) {
                  for (const int32_t run : runs)
@@ -227,8 +231,8 @@ void bind_neural(nb::module_& m) {
              })
         .def("state",
              [](const Search& s) {
-                 return copied(s.state.data(), {size_t(s.options.runs), size_t(s.problem->values()),
-                                                size_t(s.network->view().width)});
+                 return copied(s.state.data(),
+                               {size_t(s.options.runs), size_t(s.problem->values()), size_t(s.network->view().width)});
              })
         .def_ro("step", &Search::step)
         .def_prop_ro("bytes", &Search::bytes)

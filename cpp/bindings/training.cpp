@@ -18,7 +18,8 @@ void bind_training(nb::module_& m) {
     nb::class_<EdgeIndex>(sub, "EdgeIndex")
         .def(
             "__init__",
-            [](EdgeIndex* self, const Indices& variable_start, const Indices& constraint_start, const Indices& edge_value) {
+            [](EdgeIndex* self, const Indices& variable_start, const Indices& constraint_start,
+               const Indices& edge_value) {
                 auto view = [](const Indices& a) { return SharedArray<int64_t>(nullptr, a.data(), a.size()); };
                 new (self) EdgeIndex(view(variable_start), view(constraint_start), view(edge_value));
             },

@@ -1,9 +1,8 @@
 // Choices for Python.
-#include "training/choice.h"
-
 #include <nanobind/stl/optional.h>
 
 #include "bindings/training.h"
+#include "training/choice.h"
 
 namespace anycsp {
 namespace {
@@ -62,8 +61,8 @@ void bind_scalar(nb::module_& m) {
     m.def("choice_backward", &checked_backward<T>, nb::arg("index"), array("logits"), array("positions"),
           nb::arg("epsilon"), optional("reward"), array("log_probability_gradient"), optional("entropy_gradient"),
           optional("expected_gradient"), array("gradient"));
-    m.def("draw_positions", &checked_draw<T>, nb::arg("index"), array("logits"), nb::arg("seed"),
-          nb::arg("first_run"), nb::arg("step"), array("positions"));
+    m.def("draw_positions", &checked_draw<T>, nb::arg("index"), array("logits"), nb::arg("seed"), nb::arg("first_run"),
+          nb::arg("step"), array("positions"));
 }
 
 }  // namespace

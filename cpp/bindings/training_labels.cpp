@@ -1,10 +1,9 @@
 // Labels and features for Python.
-#include "training/labels.h"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include "bindings/training.h"
+#include "training/labels.h"
 
 namespace anycsp {
 namespace {

@@ -1,11 +1,10 @@
 // Row-wise networks for Python.
-#include "bindings/training.h"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/training.h"
 #include "training/padded_layers.h"
 
 namespace anycsp {

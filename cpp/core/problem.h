@@ -57,17 +57,17 @@ struct Problem {
     explicit Problem(const Arrays& arrays);
 
     int32_t variables = 0, constraints = 0, instances = 1;
-    SharedArray<int32_t> value_start;                  // [variables + 1]
-    SharedArray<int64_t> value;                        // [values] the integers
-    SharedArray<int32_t> scope_start, scope;           // slots by constraint; variable of a slot
-    std::vector<int64_t> edge_start;                   // [slots + 1]
-    std::vector<int32_t> slot_constraint;              // [slots]
+    SharedArray<int32_t> value_start;                         // [variables + 1]
+    SharedArray<int64_t> value;                               // [values] the integers
+    SharedArray<int32_t> scope_start, scope;                  // slots by constraint; variable of a slot
+    std::vector<int64_t> edge_start;                          // [slots + 1]
+    std::vector<int32_t> slot_constraint;                     // [slots]
     std::vector<int32_t> variable_slot_start, variable_slot;  // slots by variable, in slot order
-    SharedArray<double> weight;                        // [constraints]
-    SharedArray<uint8_t> hard;                         // [constraints]
+    SharedArray<double> weight;                               // [constraints]
+    SharedArray<uint8_t> hard;                                // [constraints]
     SharedArray<int32_t> variable_instance, constraint_instance;
     std::vector<Family> families;
-    std::vector<int32_t> family_of;                    // [constraints]
+    std::vector<int32_t> family_of;  // [constraints]
 
     int32_t values() const { return value_start.back(); }
     int32_t slots() const { return static_cast<int32_t>(scope.size()); }

@@ -12,7 +12,7 @@
 namespace anycsp {
 
 class Team {
-public:
+  public:
     explicit Team(int threads);
     ~Team();
     Team(const Team&) = delete;
@@ -27,10 +27,12 @@ public:
             for (int64_t i = 0; i < count; ++i) body(i, 0);
             return;
         }
-        run(count, [](const void* context, int64_t i, int thread) { (*static_cast<const Body*>(context))(i, thread); }, &body);
+        run(
+            count, [](const void* context, int64_t i, int thread) { (*static_cast<const Body*>(context))(i, thread); },
+            &body);
     }
 
-private:
+  private:
     using Call = void (*)(const void*, int64_t, int);
     void run(int64_t count, Call call, const void* context);
     void work(int thread);

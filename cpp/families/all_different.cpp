@@ -58,7 +58,8 @@ void label(const Problem& p, const Family& f, Range constraints, const EdgeLabel
 // clashes removed; it changes only in the two bins a move touches.
 class AllDifferentPenalties : public Penalties {
   public:
-    AllDifferentPenalties(const Problem& problem, const Family& arrays, bool graded) : Penalties(problem, arrays, graded) {
+    AllDifferentPenalties(const Problem& problem, const Family& arrays, bool graded)
+        : Penalties(problem, arrays, graded) {
         bin_edge_start_.assign(arrays.bin_counts.size() + 1, 0);
         for (int32_t bin : arrays.edge_bin) ++bin_edge_start_[bin + 1];
         for (size_t bin = 0; bin < arrays.bin_counts.size(); ++bin) bin_edge_start_[bin + 1] += bin_edge_start_[bin];
@@ -120,7 +121,8 @@ class AllDifferentPenalties : public Penalties {
 
     // A bin went from `rest` to rest + 1 variables (change = 1), or back: the penalty of variables elsewhere changes
     // when it stops being empty, that of its one occupant when it gets company.
-    void carry(Occurrence at, int32_t bin, int64_t rest, int32_t change, Weight weight, const PenaltyState& state) const {
+    void carry(Occurrence at, int32_t bin, int64_t rest, int32_t change, Weight weight,
+               const PenaltyState& state) const {
         if (!arrays_.bin_counts[bin] || rest > 1) return;
         for (int64_t i = bin_edge_start_[bin]; i < bin_edge_start_[bin + 1]; ++i) {
             const Edge& edge = bin_edge_[i];
@@ -162,6 +164,7 @@ std::unique_ptr<Penalties> penalties(const Problem& p, const Family& f, const Pe
 
 }  // namespace
 
-extern const FamilyDefinition all_different_family = {"all_different", Kind::all_different, read, label, nullptr, penalties};
+extern const FamilyDefinition all_different_family = {"all_different", Kind::all_different, read, label, nullptr,
+                                                      penalties};
 
 }  // namespace anycsp

@@ -11,8 +11,11 @@ namespace anycsp {
 class Evaluator {
   public:
     Evaluator(const Problem& problem, const Family& family)
-        : problem_(problem), first_constraint_(family.first_constraint), last_constraint_(family.last_constraint),
-          first_slot_(problem.scope_start[family.first_constraint]), first_edge_(problem.edge_start[first_slot_]) {}
+        : problem_(problem),
+          first_constraint_(family.first_constraint),
+          last_constraint_(family.last_constraint),
+          first_slot_(problem.scope_start[family.first_constraint]),
+          first_edge_(problem.edge_start[first_slot_]) {}
     virtual ~Evaluator() = default;
 
     // Looks at the assignment of one constraint; the calls of `slot` that follow, in the same thread, are about it.
@@ -38,9 +41,12 @@ std::unique_ptr<Penalties> evaluated_penalties(const Problem&, const Family&, co
 // The definition of a family whose evaluator is `E(problem, family, arrays)`.
 template <class E>
 constexpr FamilyDefinition evaluated(const char* name) {
-    return {name, Kind::evaluated,
+    return {name,
+            Kind::evaluated,
             [](const Problem& p, Family& f, const Arrays& arrays) { f.evaluator = std::make_shared<E>(p, f, arrays); },
-            label_evaluated, nullptr, evaluated_penalties};
+            label_evaluated,
+            nullptr,
+            evaluated_penalties};
 }
 
 }  // namespace anycsp

@@ -32,8 +32,7 @@ class ExternalPenalties : public Penalties {
     }
 
     void penalties(Occurrence at, const PenaltyState& state, int32_t* out) const override {
-        for (int32_t v = 0; v < problem_.domain_size(problem_.scope[at.slot]); ++v)
-            out[v] = !label(at.slot, state)[v];
+        for (int32_t v = 0; v < problem_.domain_size(problem_.scope[at.slot]); ++v) out[v] = !label(at.slot, state)[v];
     }
 
     int64_t difference(Occurrence at, int32_t from, int32_t to, const PenaltyState& state) const override {

@@ -32,8 +32,11 @@ struct PenaltyState {
 class Penalties {
   public:
     Penalties(const Problem& problem, const Family& arrays, bool graded = false)
-        : problem_(problem), arrays_(arrays), graded_(graded),
-          first_slot_(problem.scope_start[arrays.first_constraint]), first_edge_(problem.edge_start[first_slot_]) {}
+        : problem_(problem),
+          arrays_(arrays),
+          graded_(graded),
+          first_slot_(problem.scope_start[arrays.first_constraint]),
+          first_edge_(problem.edge_start[first_slot_]) {}
     virtual ~Penalties() = default;
 
     // How many integers the family keeps for a run.

@@ -39,7 +39,8 @@ void add_family(Problem& p, const std::string& name, Range constraints, const Ar
     f.first_constraint = constraints.first;
     f.last_constraint = constraints.last;
     require(size_t(constraints.first) == p.family_of.size(), "families do not follow one another");
-    require(constraints.first <= constraints.last && constraints.last <= p.constraints, "family outside the constraints");
+    require(constraints.first <= constraints.last && constraints.last <= p.constraints,
+            "family outside the constraints");
     for (int32_t c = constraints.first; c < constraints.last; ++c)
         require(p.scope_start[c] < p.scope_start[c + 1], "empty scope");
     f.definition->read(p, f, arrays);

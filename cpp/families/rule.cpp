@@ -1,4 +1,4 @@
-// Rules: programs over the values of a scope; see expressions.py, whose arrays these are.
+// Rules: programs over the values of a scope; see model/expressions.py, whose arrays these are.
 //
 // A slot's labels need the program once for every value, but only the nodes above that slot's leaves change: they are
 // listed per slot, and long sums are updated by what changed below them. So a value costs the length of the path from
@@ -12,7 +12,8 @@
 namespace anycsp {
 namespace {
 
-// The order of OPERATIONS in expressions.py.
+// clang-format off
+// The order of OPERATIONS in model/expressions.py.
 enum Code : int32_t {
     Slot, Constant,
     Neg, Abs, Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Sqr, Pow, Min, Max, Dist,
@@ -31,6 +32,7 @@ int32_t fixed_arity(int32_t code) {
         default: return -1;
     }
 }
+// clang-format on
 
 // A node that depends on a slot, and which of its operands do.
 struct Dependent {
@@ -47,12 +49,12 @@ struct Program {
 
 struct Scratch {
     int32_t constraint = -1;
-    std::vector<int64_t> base, now;        // by node: at the assignment, and with one slot moved
-    std::vector<uint8_t> base_bad;         // by node: undefined
+    std::vector<int64_t> base, now;  // by node: at the assignment, and with one slot moved
+    std::vector<uint8_t> base_bad;   // by node: undefined
     int64_t bad_count = 0;
-    std::vector<int64_t> columns;          // the dependents of a slot, each for all values
-    std::vector<const int64_t*> column;    // by node: its column, or null where the slot does not matter
-    std::vector<int32_t> bad;              // by value: undefined nodes
+    std::vector<int64_t> columns;        // the dependents of a slot, each for all values
+    std::vector<const int64_t*> column;  // by node: its column, or null where the slot does not matter
+    std::vector<int32_t> bad;            // by value: undefined nodes
     std::vector<int64_t> work;
 };
 thread_local Scratch scratch;
@@ -335,7 +337,8 @@ class Rule : public Evaluator {
                 require(at + count <= operand.size(), "rule: operands not covered");
                 const int32_t limit = code[i] == Slot || code[i] == Constant ? INT32_MAX : n;
                 for (int32_t k = 0; k < count; ++k) {
-                    require(operand[at + k] >= 0 && operand[at + k] < limit, "rule: an operand that is no earlier node");
+                    require(operand[at + k] >= 0 && operand[at + k] < limit,
+                            "rule: an operand that is no earlier node");
                     program.operand.push_back(operand[at + k]);
                 }
                 if (code[i] == Slot) slots = std::max(slots, operand[at] + 1);
@@ -363,7 +366,8 @@ class Rule : public Evaluator {
         std::vector<std::vector<int32_t>> nodes(slots);
         for (int32_t n = 0; n < program.nodes(); ++n)
             if (program.code[n] == Slot)
-                for (int32_t up = n; up >= 0; up = parent[up]) nodes[program.operand[program.operand_start[n]]].push_back(up);
+                for (int32_t up = n; up >= 0; up = parent[up])
+                    nodes[program.operand[program.operand_start[n]]].push_back(up);
         std::vector<int32_t> seen(program.nodes(), -1);
         for (int32_t slot = 0; slot < slots; ++slot) {
             auto& list = nodes[slot];

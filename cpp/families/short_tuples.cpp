@@ -14,8 +14,7 @@ thread_local Scratch scratch;
 
 class ShortTuples : public Evaluator {
   public:
-    ShortTuples(const Problem& problem, const Family& family, const Arrays& arrays)
-        : Evaluator(problem, family) {
+    ShortTuples(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
         relation_ = arrays.copy<int32_t>("relation", rows());
         allowed_ = arrays.copy<uint8_t>("allowed");
         start_ = arrays.copy<int64_t>("tuple_start");
@@ -35,7 +34,8 @@ class ShortTuples : public Evaluator {
     }
 
     void prepare(int32_t c, const int32_t* positions) const override {
-        const int32_t r = relation_[row(c)], begin = problem_.scope_start[c], arity = problem_.scope_start[c + 1] - begin;
+        const int32_t r = relation_[row(c)], begin = problem_.scope_start[c],
+                      arity = problem_.scope_start[c + 1] - begin;
         const int64_t tuples = (start_[r + 1] - start_[r]) / arity;
         scratch.constraint = c;
         scratch.misses.assign(tuples, 0);

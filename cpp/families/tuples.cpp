@@ -54,9 +54,7 @@ void label(const Problem& p, const Family& f, Range constraints, const EdgeLabel
 }
 
 // A random 64-bit code for every (column, position); a tuple's hash is the sum of its codes.
-uint64_t code(int32_t column, int32_t position) {
-    return mix(uint64_t(uint32_t(column)) << 32 | uint32_t(position));
-}
+uint64_t code(int32_t column, int32_t position) { return mix(uint64_t(uint32_t(column)) << 32 | uint32_t(position)); }
 
 // The rows of one relation in an open-addressing table.
 class TupleSet {

@@ -40,7 +40,8 @@ std::pair<double, double> Run::temperatures() const { return strategy_->temperat
 
 void Run::keep_best() {
     const std::vector<int32_t>& now = state.positions();
-    if (overflowed_) best_positions_ = now;
+    if (overflowed_)
+        best_positions_ = now;
     else
         for (int32_t x : changed_) best_positions_[x] = now[x];
     changed_.clear();
@@ -51,11 +52,9 @@ void Run::keep_best() {
                                                       static_cast<int64_t>(index_.problem->variables);
     if (renew) improvements.pop_back();
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-    const Score& score = index_.score;
-    improvements.push_back({moves, seconds, number_, 0,
-                            {state.violated_count(), state.hard_count(), score.weight(best_score_),
-                             score.value(best_score_)},
-                            {}});
+    const Violation violation{state.violated_count(), state.hard_count(), index_.score.weight(best_score_),
+                              index_.score.value(best_score_)};
+    improvements.push_back({moves, seconds, number_, 0, violation, {}});
 }
 
 void Run::verify() const {

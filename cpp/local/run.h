@@ -67,7 +67,8 @@ struct StrategyDefinition;
 
 class Run {
   public:
-    Run(const MoveIndex& index, const StrategyDefinition& strategy, Parameters parameters, uint64_t seed, int32_t number);
+    Run(const MoveIndex& index, const StrategyDefinition& strategy, Parameters parameters, uint64_t seed,
+        int32_t number);
     ~Run();
 
     // Begin at the positions, or at random ones.
@@ -77,8 +78,10 @@ class Run {
 
     template <unsigned features>
     void move(int32_t x, int32_t to) {
-        if (changed_.size() < changed_.capacity()) changed_.push_back(x);
-        else overflowed_ = true;
+        if (changed_.size() < changed_.capacity())
+            changed_.push_back(x);
+        else
+            overflowed_ = true;
         state.move<features>(x, to);
         if (state.score() < best_score_) keep_best();
     }

@@ -31,8 +31,7 @@ Search::Search(std::shared_ptr<const Problem> problem, const std::string& strate
 void Search::start(const int32_t* positions, int64_t moves, double seconds) {
     const int32_t variables = index_.problem->variables;
     const Horizon horizon{std::clamp<int64_t>(moves, 0, kForever), after(seconds)};
-    for (size_t i = 0; i < runs_.size(); ++i)
-        runs_[i]->start(positions ? positions + i * variables : nullptr, horizon);
+    for (size_t i = 0; i < runs_.size(); ++i) runs_[i]->start(positions ? positions + i * variables : nullptr, horizon);
     stopped_ = false;
 }
 
@@ -96,8 +95,10 @@ void Search::advance_slice(int32_t number, Clock::time_point deadline) {
         const int64_t moves = std::min(chunk, end - run.moves);
         run.advance(moves);
         const Clock::time_point later = Clock::now();
-        if (later - now > kGlance) chunk = std::max<int64_t>(1, chunk / 2);
-        else if (moves == chunk && later - now < kGlance / 2) chunk *= 2;
+        if (later - now > kGlance)
+            chunk = std::max<int64_t>(1, chunk / 2);
+        else if (moves == chunk && later - now < kGlance / 2)
+            chunk *= 2;
         now = later;
     }
 }

@@ -24,7 +24,7 @@ State::State(const MoveIndex& index, bool on_demand)
     }
     for (size_t i = 0; i < memory_.size(); ++i)
         penalty_state_.push_back({positions_.data(), memory_[i].data(), on_demand_ ? nullptr : penalty_[i].data(),
-                                 on_demand_ ? nullptr : cost_.data()});
+                                  on_demand_ ? nullptr : cost_.data()});
 }
 
 void State::place(const int32_t* positions, const std::vector<Weight>& weights) {

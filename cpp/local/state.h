@@ -20,11 +20,11 @@ namespace anycsp::local {
 
 // What a strategy wants kept, fixed at compile time so that nobody pays for more.
 enum Features : unsigned {
-    kNothing = 0,          // costs and score only; needs Score::uniform, weights 1 and MoveIndex::simple
-    kCounts = 1,           // score and counts through the constraints that change
-    kViolated = 2,         // the list of violated constraints
-    kConflicted = 4,       // the list of variables of violated constraints
-    kTouched = 8,          // the list of variables whose costs changed
+    kNothing = 0,     // costs and score only; needs Score::uniform, weights 1 and MoveIndex::simple
+    kCounts = 1,      // score and counts through the constraints that change
+    kViolated = 2,    // the list of violated constraints
+    kConflicted = 4,  // the list of variables of violated constraints
+    kTouched = 8,     // the list of variables whose costs changed
 };
 
 // A set of small integers with O(1) insert, erase and draw.
@@ -76,8 +76,8 @@ class State {
         Weight result = cost[to] - cost[positions_[x]];
         if (on_demand_)
             for (const Occurrence* at = index_.others.begin(x); at != index_.others.end(x); ++at)
-                result += weight_[at->constraint] * penalties(at->constraint)
-                                                        .difference(*at, positions_[x], to, penalty_state(at->constraint));
+                result += weight_[at->constraint] *
+                          penalties(at->constraint).difference(*at, positions_[x], to, penalty_state(at->constraint));
         return result;
     }
 
@@ -141,10 +141,10 @@ class State {
     const bool on_demand_;
     std::vector<int32_t> positions_;
     std::vector<Weight> cost_, weight_;
-    std::vector<Clause> clause_;  // [constraints]
+    std::vector<Clause> clause_;                 // [constraints]
     std::vector<std::vector<int64_t>> memory_;   // by family
     std::vector<std::vector<int32_t>> penalty_;  // by family
-    std::vector<PenaltyState> penalty_state_;      // views of the two above
+    std::vector<PenaltyState> penalty_state_;    // views of the two above
 
     Weight score_ = 0;
     int32_t violated_count_ = 0, hard_count_ = 0;

@@ -6,8 +6,8 @@
 // value. Features are taken in chunks that fit the registers.
 #pragma once
 
-#include "neural/kernels.h"
 #include "core/simd.h"
+#include "neural/kernels.h"
 
 namespace {
 
@@ -72,7 +72,8 @@ void gather_rows(const Topology& t, const RunView& run, const Work& work, int wi
 }
 
 // The rows that the following block of `rows` constraints will gather.
-inline Ahead following_rows(const Topology& t, const RunView& run, const Work& work, int width, const Tile& tile, Block block) {
+inline Ahead following_rows(const Topology& t, const RunView& run, const Work& work, int width, const Tile& tile,
+                            Block block) {
     const int32_t last = block.last + (block.last - block.first);
     if (!block.exceptional || last > tile.last) return {};
     const int32_t* index = t.place ? t.place : run.rows;
@@ -103,7 +104,8 @@ void gather_labelled(const Topology& t, const RunView& run, const Work& work, in
 }
 
 // The same in linear form: the variable's total with all labels 1, corrected where a label is 0.
-inline void gather_corrections(const Topology& t, const RunView& run, const Work& work, int width, Block block, float* y) {
+inline void gather_corrections(const Topology& t, const RunView& run, const Work& work, int width, Block block,
+                               float* y) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         float* out = y + offset;
@@ -129,9 +131,9 @@ inline void gather_corrections(const Topology& t, const RunView& run, const Work
 // What a variable's values receive from the constraints of one tile, onto what they have received already:
 // `own` a row per value, `whole` one per variable. See each function for their meaning.
 struct Receiver {
-    int32_t values;                     // of the variable
-    int32_t first, last;                // its slots
-    const int32_t* constraint;          // by slot, within the tile
+    int32_t values;             // of the variable
+    int32_t first, last;        // its slots
+    const int32_t* constraint;  // by slot, within the tile
     float *own, *whole, *count;
 };
 
@@ -198,8 +200,8 @@ inline void sum_exceptional(const RunView& run, const float* messages, int width
             EACH_VECTOR(j) sum[j] += load(row + width + j * kLanes);
             if (position >= 0) {
                 float* to = r.own + int64_t(position) * width + offset;
-                EACH_VECTOR(j) store(to + j * kLanes, load(to + j * kLanes) + load(row + j * kLanes) -
-                                                          load(row + width + j * kLanes));
+                EACH_VECTOR(j)
+                store(to + j * kLanes, load(to + j * kLanes) + load(row + j * kLanes) - load(row + width + j * kLanes));
             }
         }
         EACH_VECTOR(j) store(r.whole + offset + j * kLanes, sum[j]);
@@ -208,7 +210,8 @@ inline void sum_exceptional(const RunView& run, const float* messages, int width
 
 // Direct form over slots with stored labels: message (C, label) of every edge, into `own`.
 template <bool MAX>
-inline void add_labelled(const RunView& run, const int64_t* label_of, const float* messages, int width, const Receiver& r) {
+inline void add_labelled(const RunView& run, const int64_t* label_of, const float* messages, int width,
+                         const Receiver& r) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         for (int32_t p = 0; p < r.values; ++p) {

@@ -2,10 +2,10 @@
 // aggregate, M_C), update (gather, U_V, pool, U_X, GRU, O, sample). Compiled once per instruction set.
 #include "neural/kernels.h"
 
+#include "core/simd.h"
 #include "neural/gather.h"
 #include "neural/gemm.h"
 #include "neural/layers.h"
-#include "core/simd.h"
 
 namespace {
 
@@ -96,7 +96,8 @@ inline void write_rows(const Topology& t, const RunView& run, const Work& work, 
 
 // ⊕ of a variable's messages m(v,1), the exception's exchanged for m(v,0); m is [values][2][width]. MAX needs the best
 // message with label 1, its value, and the second best, in `best`.
-void max_rows(const Topology& t, const RunView& run, const Work& work, int width, int32_t x, const float* m, float* best) {
+void max_rows(const Topology& t, const RunView& run, const Work& work, int width, int32_t x, const float* m,
+              float* best) {
     const int32_t values = t.value_start[x + 1] - t.value_start[x];
     for (int j = 0; j < width; j += kLanes) {
         const float* m1 = m + width + j;
@@ -125,7 +126,8 @@ void max_rows(const Topology& t, const RunView& run, const Work& work, int width
     });
 }
 
-void sum_rows(const Topology& t, const RunView& run, const Work& work, int width, int32_t x, const float* m, float* sum) {
+void sum_rows(const Topology& t, const RunView& run, const Work& work, int width, int32_t x, const float* m,
+              float* sum) {
     const int32_t values = t.value_start[x + 1] - t.value_start[x];
     for (int j = 0; j < width; j += kLanes) {
         Vec total{};
@@ -146,7 +148,8 @@ void encode(const Network& n, const Topology& t, const RunView& run, const Work&
     begin(s);
     encoder_inputs(n, t, run, s, block, s.b);
     finish(s, anycsp::kOther);
-    multiply<Start::accumulate, Finish::relu>(n.encoder1, run.state + int64_t(first) * width, width, rows, s.b, width, s.ahead);
+    multiply<Start::accumulate, Finish::relu>(n.encoder1, run.state + int64_t(first) * width, width, rows, s.b, width,
+                                              s.ahead);
     multiply(n.encoder2, s.b, width, rows, s.a, width, s.ahead);
     finish(s, anycsp::kGemm);
     normalise(n.encoder_norm, s.a, width, rows, width, n.hidden, s.scalar, x, width);
@@ -219,7 +222,8 @@ void constrain(const Network& n, const Topology& t, const RunView& run, const Wo
             for (int j = 0; j < width; j += kLanes) {
                 Vec sum = load(y + i * width + j) * scale;
                 if (feature)
-                    sum += feature[0] * load(n.constraint_weight + j) + feature[1] * load(n.constraint_weight + width + j);
+                    sum +=
+                        feature[0] * load(n.constraint_weight + j) + feature[1] * load(n.constraint_weight + width + j);
                 if (linear) sum = positive(sum + load(n.constraint1_bias + j));
                 store(y + i * width + j, sum);
             }
@@ -262,8 +266,8 @@ void clear_collected(const Network& n, const Topology& t, const Collected& c, in
 }
 
 // Adds what the values of a block receive from the constraints of a tile; `c` begins at the block.
-void receive(const Network& n, const Topology& t, const RunView& run, const float* messages, const Tile& tile, Block block,
-             const Collected& c) {
+void receive(const Network& n, const Topology& t, const RunView& run, const float* messages, const Tile& tile,
+             Block block, const Collected& c) {
     const int width = n.width;
     const bool maximum = n.aggregation == Aggregation::max, linear = n.form == Form::linear;
     for (int32_t x = block.first; x < block.last; ++x) {
@@ -282,8 +286,9 @@ void receive(const Network& n, const Topology& t, const RunView& run, const floa
         r.last = tile.labelled_start[x + 1];
         r.constraint = t.labelled_constraint;
         if (r.first < r.last)
-            (linear ? linear_labelled : maximum ? add_labelled<true> : add_labelled<false>)(run, t.labelled_label,
-                                                                                            messages, width, r);
+            (linear    ? linear_labelled
+             : maximum ? add_labelled<true>
+                       : add_labelled<false>)(run, t.labelled_label, messages, width, r);
     }
 }
 
@@ -333,8 +338,8 @@ void first_layer_direct(const Network& n, const Topology& t, const Work& work, S
                 } else if (maximum && binary) {
                     // `own` has it all
                 } else if (maximum) {
-                    const Vec others = load_int(whole + 2 * width + j) == position ? load(whole + width + j)
-                                                                                   : load(whole + j);
+                    const Vec others =
+                        load_int(whole + 2 * width + j) == position ? load(whole + width + j) : load(whole + j);
                     y = max(y, others);
                 } else {
                     y = (y + load(whole + j)) * scale;
@@ -473,7 +478,7 @@ void update_block(const Network& n, const Topology& t, const RunView& run, const
 // Several blocks at a time: with large domains a block holds a variable or two, too few to gather for efficiently.
 void update(const Network& n, const Topology& t, const RunView& run, const Work& work, Scratch& s, const Block* blocks,
             int32_t count) {
-    const Block group = {blocks[0].first, blocks[count - 1].last, false};
+    const Block group = {{blocks[0].first, blocks[count - 1].last}, false};
     begin(s);
     if (t.tile_count == 1) {
         clear_collected(n, t, s.collected, group.last - group.first,

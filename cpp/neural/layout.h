@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "neural/kernels.h"
-#include "core/range.h"
 #include "core/problem.h"
+#include "core/range.h"
+#include "neural/kernels.h"
 
 namespace anycsp {
 
@@ -36,8 +36,8 @@ struct Layout {
     int32_t largest_block = 0;  // rows of a block
     int32_t largest_group = 0;  // values of a group
     int32_t most_variables_in_block = 0, most_variables_in_group = 0;
-    int32_t largest_tile = 0;   // constraints
-    Topology topology;                              // views of the above and of the problem
+    int32_t largest_tile = 0;  // constraints
+    Topology topology;         // views of the above and of the problem
 
     // tile_bytes: messages kept at once; 0 for the default.
     Layout(const Problem& problem, Aggregation aggregation, int32_t hidden, bool weighted, const char* form,
@@ -45,7 +45,7 @@ struct Layout {
     Layout(const Layout&) = delete;
     Layout& operator=(const Layout&) = delete;
 
-private:
+  private:
     void cut_blocks(const Problem& problem, int32_t hidden, int64_t tile_bytes);
     void sort_slots(const Problem& problem);
 };

@@ -10,7 +10,8 @@ namespace {
 WeightArray array_of(const WeightArrays& arrays, const std::string& name, size_t outputs, size_t inputs) {
     if (!arrays.contains(name)) throw std::invalid_argument("missing weights " + name);
     WeightArray array = arrays.get(name);
-    const std::vector<size_t> expected = inputs == 0 ? std::vector<size_t>{outputs} : std::vector<size_t>{outputs, inputs};
+    const std::vector<size_t> expected =
+        inputs == 0 ? std::vector<size_t>{outputs} : std::vector<size_t>{outputs, inputs};
     if (array.shape != expected) throw std::invalid_argument("weights " + name + " have the wrong shape");
     return array;
 }
@@ -42,8 +43,7 @@ Matrix PackedNetwork::matrix(const WeightArrays& arrays, const char* name, int32
     for (int32_t o = 0; o < output_parts * d; ++o) {
         const int32_t column = o / d * width + o % d;
         const int32_t panel = column < full ? kernels_.panel : kernels_.lanes;
-        const int32_t start = column < full ? column / panel * panel
-                                            : full + (column - full) / panel * panel;
+        const int32_t start = column < full ? column / panel * panel : full + (column - full) / panel * panel;
         for (int32_t i = 0; i < input_parts * d; ++i) {
             const int32_t k = i / d * width + i % d;
             packed[size_t(start) * m.inputs + size_t(k) * panel + (column - start)] =

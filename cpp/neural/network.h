@@ -28,7 +28,7 @@ class WeightArrays {
 
 // Owns what a Network points to.
 class PackedNetwork {
-public:
+  public:
     PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
                   float inertia, const Kernels& kernels);
     PackedNetwork(const PackedNetwork&) = delete;
@@ -36,7 +36,7 @@ public:
 
     const Network& view() const { return network_; }
 
-private:
+  private:
     const float* row(const WeightArrays& arrays, const char* name, int32_t parts);
     Matrix matrix(const WeightArrays& arrays, const char* name, int32_t output_parts, int32_t input_parts);
     Norm norm(const WeightArrays& arrays, const char* name, int32_t parts);

@@ -11,9 +11,7 @@
 namespace anycsp {
 namespace {
 
-double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Which thread does what never changes a result, only its cost: runs are independent of one another, blocks of a run
 // need a barrier after each pass. Whole runs it is, unless threads would idle.
@@ -90,20 +88,16 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
             w.whole = Buffer<float>(variables * width * whole_rows(t, network->view()));
             w.count = Buffer<float>(linear ? values : 0);
         }
-        w.view = {w.x.data(),
-                  w.rows.data(),
-                  w.messages.data(),
-                  w.totals.data(),
-                  w.constraints.data(),
-                  {w.own.data(), w.whole.data(), w.count.data()}};
+        w.view = {w.x.data(),      w.rows.data(),        w.messages.data(),
+                  w.totals.data(), w.constraints.data(), {w.own.data(), w.whole.data(), w.count.data()}};
     }
 
     const size_t block = layout->largest_block, padded = (block + 63) / 64 * 64;
     const size_t of_block = layout->most_variables_in_block, of_group = layout->most_variables_in_group;
     const size_t group = t.tile_count == 1 ? (layout->largest_group + 63) / 64 * 64 : 0;  // collects for one at a time
     const size_t whole = t.tile_count == 1 ? of_group * width * whole_rows(t, network->view()) : 0;
-    const size_t per_thread =
-        (block * (linear ? 2 : 1) + block + 2 * block + 2 * block + 2 * of_block) * width + padded + group * (width + 1) + whole;
+    const size_t per_thread = (block * (linear ? 2 : 1) + block + 2 * block + 2 * block + 2 * of_block) * width +
+                              padded + group * (width + 1) + whole;
     scratch_memory_ = Buffer<float>(per_thread * options.threads);
     scratch_.resize(options.threads);
     for (int i = 0; i < options.threads; ++i) {
@@ -133,10 +127,11 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
 }
 
 size_t Search::bytes() const {
-    size_t total = state.bytes() + logits.bytes() + trace.bytes() + positions.bytes() + best_positions.bytes() + rows.bytes() +
-                   exceptions.bytes() + critical.bytes() + labels.bytes() + scratch_memory_.bytes();
+    size_t total = state.bytes() + logits.bytes() + trace.bytes() + positions.bytes() + best_positions.bytes() +
+                   rows.bytes() + exceptions.bytes() + critical.bytes() + labels.bytes() + scratch_memory_.bytes();
     for (const Workspace& w : workspaces_)
-        for (const Buffer<float>* b : {&w.x, &w.rows, &w.messages, &w.totals, &w.constraints, &w.own, &w.whole, &w.count})
+        for (const Buffer<float>* b :
+             {&w.x, &w.rows, &w.messages, &w.totals, &w.constraints, &w.own, &w.whole, &w.count})
             total += b->bytes();
     return total;
 }
@@ -219,9 +214,8 @@ void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
             k.constrain(n, t, view, work, scratch_[thread], tile, constraints[first + b]);
         });
         if (layout->tiles.size() == 1) break;  // update receives block by block
-        each(int64_t(variables.size()), [&](int64_t b, int thread) {
-            k.collect(n, t, view, work, scratch_[thread], tile, variables[b]);
-        });
+        each(int64_t(variables.size()),
+             [&](int64_t b, int thread) { k.collect(n, t, view, work, scratch_[thread], tile, variables[b]); });
     }
     each(int64_t(layout->group_block.size()) - 1, [&](int64_t i, int thread) {
         const int32_t first = layout->group_block[i], count = layout->group_block[i + 1] - first;
@@ -277,7 +271,8 @@ void Search::note_improvements(const std::string& found_by) {
             if (!(v.score < best)) continue;
             best = v.score;
             const size_t offset = size_t(run) * p.variables;
-            std::copy(positions.data() + offset + instance_start_[i], positions.data() + offset + instance_start_[i + 1],
+            std::copy(positions.data() + offset + instance_start_[i],
+                      positions.data() + offset + instance_start_[i + 1],
                       best_positions.data() + offset + instance_start_[i]);
             improvements.push_back({step, seconds, run, i, v, found_by});
         }

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/problem.h"
+#include "core/threads.h"
 #include "neural/kernels.h"
 #include "neural/labels.h"
 #include "neural/layout.h"
 #include "neural/network.h"
-#include "core/problem.h"
-#include "core/threads.h"
 
 namespace anycsp {
 
@@ -23,14 +23,14 @@ double worked_seconds();
 struct SearchOptions {
     int32_t first_run = 0, runs = 1, threads = 1;
     uint64_t seed = 0;
-    float temperature = 1;  // of every run at first
+    float temperature = 1;        // of every run at first
     std::vector<float> guidance;  // strength for each run; guidance.py
     float memory = 1;             // of its trace
-    bool local = false;  // Appendix C: one variable of an instance moves in a step
+    bool local = false;           // Appendix C: one variable of an instance moves in a step
 };
 
 class Search {
-public:
+  public:
     Search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout, std::shared_ptr<PackedNetwork> network,
            std::vector<double> constant, SearchOptions options);
 
@@ -65,7 +65,7 @@ public:
     size_t bytes() const;
     double multiply_adds() const;  // of the matrix products of one step of all runs
 
-private:
+  private:
     struct Workspace {
         Buffer<float> x, rows, messages, totals, constraints, own, whole, count;
         Work view;

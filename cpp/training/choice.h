@@ -105,8 +105,8 @@ void choice_backward(const Choices<T>& choices, const T* log_probability_gradien
 
 // The draw of every variable, as in sampling.py: the first value whose cumulative weight exceeds u · total.
 template <class T>
-void draw_positions(const EdgeIndex& index, int64_t runs, const T* logits, uint64_t seed, int64_t first_run, int64_t step,
-                    int64_t* positions) {
+void draw_positions(const EdgeIndex& index, int64_t runs, const T* logits, uint64_t seed, int64_t first_run,
+                    int64_t step, int64_t* positions) {
     std::vector<double> weight;
     for (int64_t run = 0; run < runs; ++run) {
         const uint64_t key = step_key(seed, uint64_t(first_run + run), uint64_t(step));

@@ -62,14 +62,38 @@ EdgeIndex::EdgeIndex(const SharedArray<int64_t>& variable_start_, const SharedAr
 
 Edges EdgeIndex::to(const std::string& receivers) const {
     if (receivers == "constraints")
-        return {true, constraints, values, edges, constraint_start.data(), edge_value.data(), edge.data(),
-                value_start.data(), value_constraint.data(), value_edge.data()};
+        return {true,
+                constraints,
+                values,
+                edges,
+                constraint_start.data(),
+                edge_value.data(),
+                edge.data(),
+                value_start.data(),
+                value_constraint.data(),
+                value_edge.data()};
     if (receivers == "values")
-        return {true, values, constraints, edges, value_start.data(), value_constraint.data(), value_edge.data(),
-                constraint_start.data(), edge_value.data(), edge.data()};
+        return {true,
+                values,
+                constraints,
+                edges,
+                value_start.data(),
+                value_constraint.data(),
+                value_edge.data(),
+                constraint_start.data(),
+                edge_value.data(),
+                edge.data()};
     require(receivers == "variables", "receivers are neither constraints, values nor variables");
-    return {false, variables, values, values, variable_start.data(), value.data(), value.data(),
-            each_value.data(), value_variable.data(), value.data()};
+    return {false,
+            variables,
+            values,
+            values,
+            variable_start.data(),
+            value.data(),
+            value.data(),
+            each_value.data(),
+            value_variable.data(),
+            value.data()};
 }
 
 }  // namespace anycsp

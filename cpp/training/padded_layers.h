@@ -24,8 +24,7 @@ struct RowNetwork {
     int32_t outputs() const { return shapes.back().outputs; }
     int64_t parameters() const {
         int64_t count = 0;
-        for (const Shape& s : shapes)
-            count += int64_t(s.norm ? 1 : s.inputs) * s.outputs + (s.bias ? s.outputs : 0);
+        for (const Shape& s : shapes) count += int64_t(s.norm ? 1 : s.inputs) * s.outputs + (s.bias ? s.outputs : 0);
         return count;
     }
 };

@@ -19,9 +19,9 @@ constexpr double kHotRate = 0.07, kColdRate = 0.001;
 constexpr double kProbeStart = 2.0, kProbeCooling = 0.94;
 constexpr double kProbeProposals = 2000;  // for each other value of a variable, at every temperature
 constexpr int kProbeSteps = 400;          // at most
-constexpr double kQuench = 0.01;    // the share of a cycle that ends it without uphill moves
-constexpr double kMargin = 0.98;    // of the time left, which ends the last cycle a little early
-constexpr double kShortest = 16.0;  // sweeps; a shorter cycle finds nothing
+constexpr double kQuench = 0.01;          // the share of a cycle that ends it without uphill moves
+constexpr double kMargin = 0.98;          // of the time left, which ends the last cycle a little early
+constexpr double kShortest = 16.0;        // sweeps; a shorter cycle finds nothing
 
 class Annealing : public Strategy {
   public:
@@ -186,11 +186,11 @@ class Annealing : public Strategy {
     const double given_hot_, given_cold_, hot_rate_, cold_rate_, first_sweeps_, growth_;
     const double alternatives_;  // mean number of other values of a variable
     double hot_ = 1.0, cold_ = 1.0, temperature_ = 1.0;
-    double accept_[kTable];  // chance of accepting a small difference, times 2^64
+    double accept_[kTable];              // chance of accepting a small difference, times 2^64
     double sweeps_ = 0.0, sweep_ = 0.0;  // of the cycle
     bool by_clock_ = false;              // the cycle lasts `seconds_`, however many sweeps that is
     double seconds_ = 0.0;
-    size_t at_ = 0;                      // place in the sweep
+    size_t at_ = 0;  // place in the sweep
     Clock::time_point cycle_began_;
     int64_t cycle_began_at_ = 0;  // moves
     bool probing_ = false;

@@ -1,8 +1,8 @@
 // Configuration checking with make (CCLS, Luo et al. 2015), over any domain: of the variables of violated constraints
 // whose surroundings changed since they last moved, the one with the largest gain, of equals the one that has rested
 // longest; with probability `walk`, and where there is none, a random move in a random violated constraint.
-#include "local/strategies/focus.h"
 #include "local/run.h"
+#include "local/strategies/focus.h"
 
 namespace anycsp::local {
 namespace {
@@ -66,7 +66,8 @@ class Ccls : public Strategy {
         last_move_[x] = run_.moves;
         for (int32_t k = problem_.variable_slot_start[x]; k < problem_.variable_slot_start[x + 1]; ++k) {
             const int32_t c = problem_.slot_constraint[problem_.variable_slot[k]];
-            for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s) changed_[problem_.scope[s]] = 1;
+            for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s)
+                changed_[problem_.scope[s]] = 1;
         }
         changed_[x] = 0;
     }
@@ -79,6 +80,8 @@ class Ccls : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_ccls(Run& run, Parameters& parameters) { return std::make_unique<Ccls>(run, parameters); }
+std::unique_ptr<Strategy> make_ccls(Run& run, Parameters& parameters) {
+    return std::make_unique<Ccls>(run, parameters);
+}
 
 }  // namespace anycsp::local

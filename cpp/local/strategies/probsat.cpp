@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "local/strategies/focus.h"
 #include "local/run.h"
+#include "local/strategies/focus.h"
 
 namespace anycsp::local {
 namespace {
@@ -31,16 +31,15 @@ class ProbSat : public Strategy {
         const double eps = parameters.get("eps", 0.9, 1e-9, 1e3);
         int32_t degree = 0;
         for (int32_t x = 0; x < index.problem->variables; ++x)
-            degree = std::max(degree, index.problem->variable_slot_start[x + 1] - index.problem->variable_slot_start[x]);
+            degree =
+                std::max(degree, index.problem->variable_slot_start[x + 1] - index.problem->variable_slot_start[x]);
         for (int32_t b = 0; b <= std::min(degree, kLongest); ++b)
             chance_.push_back(arity <= 3 ? std::pow(eps + b, -cb) : std::pow(cb, -b));
         cumulative_.resize(candidates);
         value_.resize(candidates);
     }
 
-    std::vector<Weight> weights() const override {
-        return std::vector<Weight>(state_.index().problem->constraints, 1);
-    }
+    std::vector<Weight> weights() const override { return std::vector<Weight>(state_.index().problem->constraints, 1); }
     void begin() override {}
 
     void advance(int64_t count) override {

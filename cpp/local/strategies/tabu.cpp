@@ -64,12 +64,14 @@ class Tabu : public Strategy {
     const Problem& problem_;
     const double tenure_, per_conflict_;
     const int32_t sample_;
-    std::vector<int64_t> tabu_until_;  // [values]
+    std::vector<int64_t> tabu_until_;      // [values]
     Weight energy_ = 0, best_energy_ = 0;  // weighted violation relative to the start
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_tabu(Run& run, Parameters& parameters) { return std::make_unique<Tabu>(run, parameters); }
+std::unique_ptr<Strategy> make_tabu(Run& run, Parameters& parameters) {
+    return std::make_unique<Tabu>(run, parameters);
+}
 
 }  // namespace anycsp::local

@@ -3,8 +3,8 @@
 // probability `noise` any move, else the one that breaks the least weight.
 //
 // Made for clauses. In other families "breaks" counts the constraint itself while the move does not repair it.
-#include "local/strategies/focus.h"
 #include "local/run.h"
+#include "local/strategies/focus.h"
 
 namespace anycsp::local {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "local/strategies/focus.h"
 #include "local/run.h"
+#include "local/strategies/focus.h"
 
 namespace anycsp::local {
 namespace {
@@ -54,8 +54,10 @@ class Weighting : public Strategy {
         refresh();
         int32_t x = -1;
         if (improving_.size() == 0) {
-            if (random_.uniform() < smooth_) shrink();
-            else grow();
+            if (random_.uniform() < smooth_)
+                shrink();
+            else
+                grow();
             refresh();
             const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
             const int32_t constraint = violated[random_.below(violated.size())];
@@ -93,8 +95,10 @@ class Weighting : public Strategy {
             }
             target_[x] = best;
             gain_[x] = cost[now] - cost[best];
-            if (gain_[x] > 0) improving_.insert(x);
-            else improving_.erase(x);
+            if (gain_[x] > 0)
+                improving_.insert(x);
+            else
+                improving_.erase(x);
         }
         touched.clear();
     }
