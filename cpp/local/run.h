@@ -129,18 +129,24 @@ class Strategy {
     virtual std::pair<double, double> temperatures() const { return {0.0, 0.0}; }
 
   protected:
-    // The loop of every strategy's advance(): `step()` makes one move, or lets it pass.
-    template <class Step>
-    void repeat(int64_t count, Step step) {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
-    }
-
     Run& run_;
     State& state_;
     Random& random_;
+};
+
+// The loop that every strategy is: S::step() makes one move, or lets it pass. Known at compile time, because it takes
+// nanoseconds.
+template <class S>
+class Stepping : public Strategy {
+  public:
+    using Strategy::Strategy;
+
+    void advance(int64_t count) final {
+        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
+            ++run_.moves;
+            static_cast<S*>(this)->step();
+        }
+    }
 };
 
 }  // namespace anycsp::local

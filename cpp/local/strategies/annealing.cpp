@@ -23,12 +23,18 @@ constexpr double kQuench = 0.01;          // the share of a cycle that ends it w
 constexpr double kMargin = 0.98;          // of the time left, which ends the last cycle a little early
 constexpr double kShortest = 16.0;        // sweeps; a shorter cycle finds nothing
 
-class Annealing : public Strategy {
+// `features`: kNothing where the score is all there is to keep, else kCounts.
+template <unsigned features>
+class Annealing : public Stepping<Annealing<features>> {
+    using Base = Stepping<Annealing<features>>;
+    using Base::random_;
+    using Base::run_;
+    using Base::state_;
+
   public:
     Annealing(Run& run, Parameters& parameters)
-        : Strategy(run),
+        : Base(run),
           index_(run.state.index()),
-          bare_(index_.score.uniform && index_.simple),
           given_hot_(parameters.get("hot", 0.0, 0.0, 1e300)),
           given_cold_(parameters.get("cold", given_hot_ / 5.0, 0.0, 1e300)),
           hot_rate_(parameters.get("hot_rate", kHotRate, 0.0, 1.0)),
@@ -70,14 +76,21 @@ class Annealing : public Strategy {
     }
 
     std::pair<double, double> temperatures() const override {
-        return probing_ ? Strategy::temperatures() : std::make_pair(hot_, cold_);
+        return probing_ ? Base::temperatures() : std::make_pair(hot_, cold_);
     }
 
-    void advance(int64_t count) override {
-        if (bare_)
-            repeat(count, [&] { propose<kNothing>(); });
-        else
-            repeat(count, [&] { propose<kCounts>(); });
+    void step() {
+        const int32_t x = index_.movable[at_], to = other_value(x);
+        const Weight difference = state_.difference(x, to);
+        if (accepts(difference)) {
+            uphill_ += difference > 0;
+            run_.template move<features>(x, to);
+            if (run_.solved()) return;
+        }
+        if (++at_ == index_.movable.size()) {
+            at_ = 0;
+            end_sweep();
+        }
     }
 
   private:
@@ -136,21 +149,6 @@ class Annealing : public Strategy {
         return temperature_ > 0 && random_.uniform() < std::exp(-double(difference) / temperature_);
     }
 
-    template <unsigned features>
-    void propose() {
-        const int32_t x = index_.movable[at_], to = other_value(x);
-        const Weight difference = state_.difference(x, to);
-        if (accepts(difference)) {
-            uphill_ += difference > 0;
-            run_.move<features>(x, to);
-            if (run_.solved()) return;
-        }
-        if (++at_ == index_.movable.size()) {
-            at_ = 0;
-            end_sweep();
-        }
-    }
-
     void end_sweep() {
         if (probing_) {
             proposals_ += index_.movable.size();
@@ -182,7 +180,6 @@ class Annealing : public Strategy {
 
     static constexpr int kTable = 64;
     const MoveIndex& index_;
-    const bool bare_;
     const double given_hot_, given_cold_, hot_rate_, cold_rate_, first_sweeps_, growth_;
     const double alternatives_;  // mean number of other values of a variable
     double hot_ = 1.0, cold_ = 1.0, temperature_ = 1.0;
@@ -201,7 +198,9 @@ class Annealing : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_annealing(Run& run, Parameters& parameters) {
-    return std::make_unique<Annealing>(run, parameters);
+    const MoveIndex& index = run.state.index();
+    if (index.score.uniform && index.simple) return std::make_unique<Annealing<kNothing>>(run, parameters);
+    return std::make_unique<Annealing<kCounts>>(run, parameters);
 }
 
 }  // namespace anycsp::local

@@ -9,21 +9,16 @@ namespace {
 
 constexpr unsigned kFeatures = kCounts | kViolated | kConflicted;
 
-class Ccls : public Strategy {
+class Ccls : public Stepping<Ccls> {
   public:
     Ccls(Run& run, Parameters& parameters)
-        : Strategy(run), problem_(*run.state.index().problem), walk_(parameters.get("walk", 0.2, 0.0, 1.0)) {}
+        : Stepping(run), problem_(*run.state.index().problem), walk_(parameters.get("walk", 0.2, 0.0, 1.0)) {}
 
     void begin() override {
         changed_.assign(problem_.variables, 1);
         last_move_.assign(problem_.variables, 0);
     }
 
-    void advance(int64_t count) override {
-        repeat(count, [&] { step(); });
-    }
-
-  private:
     void step() {
         int32_t variable = -1, position = 0;
         if (random_.uniform() >= walk_) {
@@ -52,6 +47,7 @@ class Ccls : public Strategy {
         move(variable, position);
     }
 
+  private:
     std::pair<Weight, int32_t> best_move(int32_t x) const {
         const Weight* cost = state_.cost_of(x);
         const int32_t now = state_.position(x);

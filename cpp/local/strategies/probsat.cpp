@@ -15,9 +15,9 @@ namespace {
 
 constexpr unsigned kFeatures = kCounts | kViolated;
 
-class ProbSat : public Strategy {
+class ProbSat : public Stepping<ProbSat> {
   public:
-    ProbSat(Run& run, Parameters& parameters) : Strategy(run) {
+    ProbSat(Run& run, Parameters& parameters) : Stepping(run) {
         const MoveIndex& index = run.state.index();
         int32_t arity = 0, candidates = 1;
         for (int32_t c = 0; c < index.problem->constraints; ++c) {
@@ -42,21 +42,6 @@ class ProbSat : public Strategy {
     std::vector<Weight> weights() const override { return std::vector<Weight>(state_.index().problem->constraints, 1); }
     void begin() override {}
 
-    void advance(int64_t count) override {
-        repeat(count, [&] { step(); });
-    }
-
-  private:
-    static constexpr int32_t kLongest = 4096;
-
-    static double published(int32_t arity) {
-        if (arity <= 3) return 2.06;
-        if (arity == 4) return 3.0;
-        if (arity == 5) return 3.7;
-        if (arity == 6) return 5.0;
-        return 5.4;
-    }
-
     void step() {
         const IndexSet& violated = state_.violated();
         const int32_t constraint = violated[random_.below(violated.size())];
@@ -75,6 +60,17 @@ class ProbSat : public Strategy {
         while (chosen + 1 < moves && cumulative_[chosen] <= drawn) ++chosen;
         const int32_t x = state_.index().value_variable[value_[chosen]];
         run_.move<kFeatures>(x, value_[chosen] - state_.index().problem->value_start[x]);
+    }
+
+  private:
+    static constexpr int32_t kLongest = 4096;
+
+    static double published(int32_t arity) {
+        if (arity <= 3) return 2.06;
+        if (arity == 4) return 3.0;
+        if (arity == 5) return 3.7;
+        if (arity == 6) return 5.0;
+        return 5.4;
     }
 
     std::vector<double> chance_;      // f by break

@@ -9,10 +9,10 @@ namespace {
 
 constexpr unsigned kFeatures = kCounts | kConflicted;
 
-class Tabu : public Strategy {
+class Tabu : public Stepping<Tabu> {
   public:
     Tabu(Run& run, Parameters& parameters)
-        : Strategy(run),
+        : Stepping(run),
           problem_(*run.state.index().problem),
           tenure_(parameters.get("tenure", 5.0, 0.0, 1e9)),
           per_conflict_(parameters.get("per_conflict", 0.3, 0.0, 1e6)),
@@ -23,11 +23,6 @@ class Tabu : public Strategy {
         energy_ = best_energy_ = 0;
     }
 
-    void advance(int64_t count) override {
-        repeat(count, [&] { step(); });
-    }
-
-  private:
     void step() {
         const IndexSet& conflicted = state_.conflicted();
         const int32_t members = conflicted.size(), looked_at = std::min(members, sample_);
@@ -61,6 +56,7 @@ class Tabu : public Strategy {
             run_.moves + 1 + random_.below(10) + static_cast<int64_t>(tenure_ + per_conflict_ * conflicted.size());
     }
 
+  private:
     const Problem& problem_;
     const double tenure_, per_conflict_;
     const int32_t sample_;

@@ -11,17 +11,12 @@ namespace {
 
 constexpr unsigned kFeatures = kCounts | kViolated;
 
-class WalkSat : public Strategy {
+class WalkSat : public Stepping<WalkSat> {
   public:
-    WalkSat(Run& run, Parameters& parameters) : Strategy(run), noise_(parameters.get("noise", 0.5, 0.0, 1.0)) {}
+    WalkSat(Run& run, Parameters& parameters) : Stepping(run), noise_(parameters.get("noise", 0.5, 0.0, 1.0)) {}
 
     void begin() override {}
 
-    void advance(int64_t count) override {
-        repeat(count, [&] { step(); });
-    }
-
-  private:
     void step() {
         const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
         const int32_t constraint = violated[random_.below(violated.size())];
@@ -53,6 +48,7 @@ class WalkSat : public Strategy {
         run_.move<kFeatures>(variable, position);
     }
 
+  private:
     const double noise_;
 };
 

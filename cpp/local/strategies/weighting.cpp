@@ -13,10 +13,10 @@ namespace {
 constexpr unsigned kFeatures = kCounts | kViolated | kTouched;
 constexpr Weight kUnit = 16;  // the weight of a hard constraint, and of a soft one of mean weight
 
-class Weighting : public Strategy {
+class Weighting : public Stepping<Weighting> {
   public:
     Weighting(Run& run, Parameters& parameters)
-        : Strategy(run),
+        : Stepping(run),
           problem_(*run.state.index().problem),
           samples_(parameters.get("samples", 50, 1, 1e6)),
           bumps_(parameters.get("bumps", 100, 1, 1e9)),
@@ -45,11 +45,6 @@ class Weighting : public Strategy {
         improving_.clear();
     }
 
-    void advance(int64_t count) override {
-        repeat(count, [&] { step(); });
-    }
-
-  private:
     void step() {
         refresh();
         int32_t x = -1;
@@ -73,6 +68,7 @@ class Weighting : public Strategy {
         run_.move<kFeatures>(x, target_[x]);
     }
 
+  private:
     // The one with the larger gain, of equals the one that has rested longer.
     int32_t better(int32_t x, int32_t y) const {
         if (problem_.domain_size(y) == 1) return x;
