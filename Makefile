@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-NATIVE := CMakeLists.txt $(shell find cpp -name '*.cpp' -o -name '*.h')
+CPP := $(shell find cpp -name '*.cpp' -o -name '*.h')
+NATIVE := CMakeLists.txt $(CPP)
 WORKERS ?= 2
 
 .PHONY: install demo java test check format docs sanitize bench-quick clean
@@ -42,11 +43,13 @@ test: install java ## all tests, the fast ones first
 
 check: install ## format, lint and types; changes nothing
 	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
 format: install ## format the code and fix what the linter can
 	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(CPP)
 	$(BIN)/ruff check --fix
 
 # The documentation as a site, build/site/index.html; a broken link or an unknown name is an error.

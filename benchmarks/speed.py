@@ -1,12 +1,16 @@
 """How fast is a search step? Native path, PyTorch and a plain transcription of the paper, side by side.
 
     python benchmarks/speed.py [--quick] [--json FILE] [--workloads sat,rb] [--hidden 32,128] [--threads 1,2]
+    python benchmarks/speed.py --against DIR [--quick] ...
 
 Every engine of a workload runs in a process of its own; slices of the three are interleaved, so that a busy machine
 slows all of them. One thread is measured in processor time, two in wall-clock time (leave the machine idle for those).
 Memory is the process's peak above what it held with the problem and all code loaded: graph, indices, weights, buffers.
 The table is followed by how gathering grows with the domain size, a step with the number of edges, the way from a file
 on disk to the first step, and the training step (training_step.py).
+
+With --against only the native engines of this checkout and of another one are compared, each by its own speed.py and
+its own build (build/dev, else what is installed in its .venv).
 """
 
 from __future__ import annotations
@@ -155,9 +159,13 @@ def serve(kind: str, workload: str, hidden: int) -> None:
 class Worker(MeasuredProcess):
     """One engine on one workload; measures steps per second."""
 
-    def __init__(self, kind: str, workload: str, hidden: int, threads: int) -> None:
+    def __init__(self, kind: str, workload: str, hidden: int, threads: int, checkout: Path | None = None) -> None:
         environment = {"OMP_NUM_THREADS": str(threads), "SPEED_THREADS": str(threads)}
-        super().__init__(__file__, [kind, workload, str(hidden)], environment)
+        script = Path(__file__)
+        if checkout is not None:
+            script = checkout / "benchmarks" / "speed.py"
+            environment |= {"ANYCSP_NATIVE": str(native_module(checkout)), "PYTHONPATH": str(checkout / "src")}
+        super().__init__(str(script), [kind, workload, str(hidden)], environment)
         self.threads = threads
 
     def slice(self, seconds: float) -> None:
@@ -166,6 +174,14 @@ class Worker(MeasuredProcess):
             return
         answer = self.ask(str(seconds))
         self.measured.append(answer["steps"] / answer["cpu" if self.threads == 1 else "wall"])
+
+
+def native_module(checkout: Path) -> Path:
+    """The compiled module of another checkout."""
+    for pattern in ("build/dev/_native*.so", ".venv/lib/python*/site-packages/anycsp/_native*.so"):
+        for found in sorted(checkout.glob(pattern)):
+            return found
+    raise SystemExit(f"{checkout} has no native module: build it with cmake into {checkout}/build/dev")
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────
@@ -181,6 +197,29 @@ def measure(workload: str, hidden: int, threads: int, rounds: int, seconds: floa
     row: dict[str, Any] = {"workload": workload, "d": hidden, "threads": threads}
     row |= {kind: worker.close() for kind, worker in workers.items()}
     return row | {f"{kind}_mb": round(worker.mb, 1) for kind, worker in workers.items()}
+
+
+def compare(checkout: Path, workload: str, hidden: int, threads: int, rounds: int, seconds: float) -> dict[str, Any]:
+    """Steps per second here and there, slices in turns; the ratio is the median over pairs of neighbouring slices,
+    which a machine that changes its pace disturbs least."""
+    here = Worker("native", workload, hidden, threads)
+    there = Worker("native", workload, hidden, threads, checkout)
+    for worker in (here, there):
+        worker.ready()
+    for _ in range(rounds):
+        for worker in (here, there):
+            worker.slice(seconds)
+    ratio = statistics.median(a / b for a, b in zip(here.measured, there.measured, strict=True))
+    row: dict[str, Any] = {"workload": workload, "d": hidden, "threads": threads, "ratio": ratio}
+    row |= {"here": here.close(), "there": there.close(), "here_mb": here.mb, "there_mb": there.mb}
+    return row
+
+
+def print_comparison(row: dict[str, Any]) -> None:
+    rates = " ".join(f"{row[side]:>9.2f}" for side in ("here", "there"))
+    megabytes = " ".join(f"{row[side + '_mb']:>8.1f}" for side in ("here", "there"))
+    title = WORKLOADS[row["workload"]].title
+    print(f"{title:<26}{row['d']:>4}{row['threads']:>3} {rates} {row['ratio']:>7.3f} {megabytes}", flush=True)
 
 
 def print_row(row: dict[str, Any]) -> None:
@@ -295,6 +334,27 @@ def fastest_phases(search: Any, steps: int) -> dict[str, float]:
     return {phase: min(profile[phase] for profile in profiles) for phase in profiles[0]}
 
 
+def cases(options: argparse.Namespace) -> list[tuple[str, int, int]]:
+    """The rows asked for: workload, hidden size, threads."""
+    threads_given = options.threads or ("1" if options.quick else "1,2")
+    return [
+        (workload, int(hidden), int(threads))
+        for threads in threads_given.split(",")
+        for workload in options.workloads.split(",")
+        for hidden in options.hidden.split(",")
+    ]
+
+
+def against(options: argparse.Namespace, rounds: int, seconds: float) -> None:
+    print(f"{'workload':<26}{'d':>4}{'th':>3} {'here':>9} {'there':>9} {'ratio':>7} {'here MB':>8} {'there MB':>8}")
+    rows = []
+    for workload, hidden, threads in cases(options):
+        rows.append(compare(options.against.resolve(), workload, hidden, threads, rounds, seconds))
+        print_comparison(rows[-1])
+        if options.json:
+            Path(options.json).write_text(json.dumps(rows, indent=1))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one thread, short slices: under three minutes")
@@ -302,6 +362,9 @@ def main() -> None:
     parser.add_argument("--workloads", default=",".join(WORKLOADS))
     parser.add_argument("--hidden", default="32,128")
     parser.add_argument("--threads", metavar="1,2", help="default: both; with --quick one")
+    parser.add_argument(
+        "--against", type=Path, metavar="DIR", help="compare with the native engine of another checkout"
+    )
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--first-step", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -312,18 +375,18 @@ def main() -> None:
         first_step(options.first_step)
         return
     rounds, seconds = (3, 0.2) if options.quick else (7, 0.5)
+    if options.against:
+        against(options, 5 * rounds, seconds)
+        return
     print(f"{'':<26}{'':>4}{'':>3} {'steps per second':^29} {'native':>7} {'peak MB':^26} {'plain :':>7}")
     header = " ".join(f"{kind:>9}" for kind in ENGINES), " ".join(f"{kind:>8}" for kind in ENGINES)
     print(f"{'workload':<26}{'d':>4}{'th':>3} {header[0]} {': plain':>7} {header[1]} {'native':>7}", flush=True)
     rows = []
-    threads_given = options.threads or ("1" if options.quick else "1,2")
-    for threads in map(int, threads_given.split(",")):
-        for workload in options.workloads.split(","):
-            for hidden in map(int, options.hidden.split(",")):
-                rows.append(measure(workload, hidden, threads, rounds, seconds))
-                print_row(rows[-1])
-                if options.json:
-                    Path(options.json).write_text(json.dumps(rows, indent=1))
+    for workload, hidden, threads in cases(options):
+        rows.append(measure(workload, hidden, threads, rounds, seconds))
+        print_row(rows[-1])
+        if options.json:
+            Path(options.json).write_text(json.dumps(rows, indent=1))
     print()
     for workload in ("maxcut", "maxsat"):
         for hidden in (32, 128):

@@ -1,5 +1,6 @@
-// The Python module anycsp.native._native: each part binds itself in its own file.
-#include <nanobind/nanobind.h>
+// The Python module anycsp._native: each part binds itself in its own file.
+#include "bindings/module.h"
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -7,13 +8,6 @@
 #include <vector>
 
 #include "core/dispatch.h"
-
-namespace nb = nanobind;
-
-void bind_problem(nb::module_& m);
-void bind_search(nb::module_& m);
-void bind_local(nb::module_& m);
-void bind_ops(nb::module_& m);
 
 namespace {
 
@@ -38,7 +32,7 @@ NB_MODULE(_native, m) {
     m.def("level", [] { return anycsp::kernels().name; });
     m.def("levels", level_names, "Instruction sets this build and this processor both have, slowest first.");
     bind_problem(m);
-    bind_search(m);
+    bind_neural(m);
     bind_local(m);
-    bind_ops(m);
+    bind_training(m);
 }

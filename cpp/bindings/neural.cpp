@@ -1,6 +1,4 @@
 // Search and Layout for Python; search.py is the face users see.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -10,44 +8,35 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "bindings/aggregation.h"
+#include "bindings/arrays.h"
+#include "bindings/module.h"
 #include "neural/search.h"
-
-namespace nb = nanobind;
 
 namespace anycsp {
 namespace {
 
-using Positions = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-Aggregation aggregation_of(const std::string& name) {
-    if (name == "sum") return Aggregation::sum;
-    if (name == "mean") return Aggregation::mean;
-    if (name == "max") return Aggregation::max;
-    throw std::invalid_argument("unknown aggregation " + name);
-}
-
 const int32_t* checked(const Search& s, const Positions& positions) {
-    const Problem& p = *s.problem;
-    if (positions.shape(0) != size_t(s.options.runs) || positions.shape(1) != size_t(p.variables))
-        throw std::invalid_argument("positions are not [runs, variables]");
-    for (size_t i = 0; i < positions.size(); ++i) {
-        const int32_t size = p.domain_size(static_cast<int32_t>(i % p.variables));
-        if (positions.data()[i] < 0 || positions.data()[i] >= size)
-            throw std::invalid_argument("a position is outside its domain");
-    }
-    return positions.data();
+    return checked(*s.problem, positions, s.options.runs);
 }
 
-// A copy as a numpy array.
-template <class T>
-nb::object copied(const T* data, std::initializer_list<size_t> shape) {
-    size_t size = 1;
-    for (size_t extent : shape) size *= extent;
-    T* memory = new T[size ? size : 1];
-    std::copy_n(data, size, memory);
-    nb::capsule owner(memory, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T>(memory, shape, owner));
-}
+// A dictionary with a function for each array, called when that is packed.
+class NumpyWeights : public WeightArrays {
+  public:
+    explicit NumpyWeights(nb::dict functions) : functions_(std::move(functions)) {}
+
+    bool contains(const std::string& name) const override { return functions_.contains(name.c_str()); }
+    WeightArray get(const std::string& name) const override {
+        using Array = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+        auto array = std::make_shared<Array>(nb::cast<Array>(nb::object(functions_[name.c_str()])()));
+        WeightArray result{array, array->data(), {}};
+        for (size_t axis = 0; axis < array->ndim(); ++axis) result.shape.push_back(array->shape(axis));
+        return result;
+    }
+
+  private:
+    nb::dict functions_;
+};
 
 // All edge labels of one run in edge order, for tests.
 nb::object labels_of(const Search& s) {
@@ -75,7 +64,8 @@ Search::External external_of(nb::callable function) {
         size_t edges = 0;
         for (const Family& f : p.families)
             if (f.kind == Kind::external)
-                edges += p.edge_start[p.scope_start[f.last_constraint]] - p.edge_start[p.scope_start[f.first_constraint]];
+                edges +=
+                    p.edge_start[p.scope_start[f.last_constraint]] - p.edge_start[p.scope_start[f.first_constraint]];
         nb::object answer = function(copied(s.positions.data(), {runs, size_t(p.variables)}));
         auto labels = nb::cast<nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(answer);
         if (labels.shape(0) != runs || labels.shape(1) != edges)
@@ -97,9 +87,10 @@ Search::External external_of(nb::callable function) {
 }
 
 std::shared_ptr<PackedNetwork> make_network(const nb::dict& weights, const Layout& layout, const nb::dict& options) {
-    return std::make_shared<PackedNetwork>(
-        weights, nb::cast<int32_t>(options["hidden"]), aggregation_of(nb::cast<std::string>(options["aggregation"])),
-        layout.form, nb::cast<bool>(options["gain"]), nb::cast<float>(options["inertia"]), kernels());
+    return std::make_shared<PackedNetwork>(NumpyWeights(weights), nb::cast<int32_t>(options["hidden"]),
+                                           aggregation_of(nb::cast<std::string>(options["aggregation"])), layout.form,
+                                           nb::cast<bool>(options["gain"]), nb::cast<float>(options["inertia"]),
+                                           kernels());
 }
 
 std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout,
@@ -169,26 +160,28 @@ double measured_peak() {
 }  // namespace
 }  // namespace anycsp
 
-void bind_search(nb::module_& m) {
+void bind_neural(nb::module_& m) {
     using namespace anycsp;
     nb::class_<Layout>(m, "Layout")
-        .def("__init__",
-             [](Layout* self, const std::shared_ptr<Problem>& problem, const std::string& aggregation, int32_t hidden,
-                bool weighted, const std::string& form, int64_t tile_bytes) {
-                 if (tile_bytes < 0) throw std::invalid_argument("negative tile_bytes");
-                 new (self) Layout(*problem, aggregation_of(aggregation), hidden, weighted, form.c_str(), tile_bytes);
-             },
-             nb::keep_alive<1, 2>())
+        .def(
+            "__init__",
+            [](Layout* self, const std::shared_ptr<Problem>& problem, const std::string& aggregation, int32_t hidden,
+               bool weighted, const std::string& form, int64_t tile_bytes) {
+                if (tile_bytes < 0) throw std::invalid_argument("negative tile_bytes");
+                new (self) Layout(*problem, aggregation_of(aggregation), hidden, weighted, form.c_str(), tile_bytes);
+            },
+            nb::keep_alive<1, 2>())
         .def_prop_ro("tiles", [](const Layout& l) { return l.tiles.size(); })
         .def_prop_ro("linear", [](const Layout& l) { return l.form == Form::linear; });
     nb::class_<Search>(m, "Search")
-        .def("start",
-             [](Search& s, std::optional<Positions> positions) {
-                 const int32_t* given = positions ? checked(s, *positions) : nullptr;
-                 nb::gil_scoped_release release;
-                 s.start(given);
-             },
-             nb::arg("positions").none())
+        .def(
+            "start",
+            [](Search& s, std::optional<Positions> positions) {
+                const int32_t* given = positions ? checked(s, *positions) : nullptr;
+                nb::gil_scoped_release release;
+                s.start(given);
+            },
+            nb::arg("positions").none())
         .def("restart",
              [](Search& s, const std::vector<int32_t>& runs) {
                  for (const int32_t run : runs)
@@ -238,8 +231,8 @@ void bind_search(nb::module_& m) {
              })
         .def("state",
              [](const Search& s) {
-                 return copied(s.state.data(), {size_t(s.options.runs), size_t(s.problem->values()),
-                                                size_t(s.network->view().width)});
+                 return copied(s.state.data(),
+                               {size_t(s.options.runs), size_t(s.problem->values()), size_t(s.network->view().width)});
              })
         .def_ro("step", &Search::step)
         .def_prop_ro("bytes", &Search::bytes)

@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <initializer_list>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -44,6 +45,12 @@ int64_t require_positions(const Domains& domains, const In<int64_t>& positions) 
         require(positions.data()[i] >= 0 && positions.data()[i] < size, "a position is outside its domain");
     }
     return runs;
+}
+
+// Null where there is none.
+template <class Array>
+auto data_of(const std::optional<Array>& array) {
+    return array ? array->data() : nullptr;
 }
 
 inline auto array(const char* name) { return nb::arg(name).noconvert(); }

@@ -2,17 +2,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "bindings/aggregation.h"
+#include "bindings/training.h"
 #include "training/edge_index.h"
 
 namespace anycsp {
 namespace {
-
-Aggregation how_of(const std::string& name) {
-    if (name == "sum") return Aggregation::sum;
-    if (name == "mean") return Aggregation::mean;
-    require(name == "max", "unknown aggregation");
-    return Aggregation::max;
-}
 
 template <class T, class Messages, class Received>
 Aggregate<T> aggregate_of(const Edges& edges, const std::string& how, const std::optional<In<uint8_t>>& labels,
@@ -20,7 +15,7 @@ Aggregate<T> aggregate_of(const Edges& edges, const std::string& how, const std:
                           const std::optional<Out<typename ArgumentOf<T>::type>>& argument) {
     Aggregate<T> a{};
     a.edges = &edges;
-    a.how = how_of(how);
+    a.how = aggregation_of(how);
     require(messages.ndim() == 2 && received.ndim() == 2, "messages have the wrong shape");
     require(messages.shape(1) < (1u << 20), "too many features");
     a.features = static_cast<int32_t>(messages.shape(1));

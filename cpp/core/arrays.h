@@ -1,9 +1,8 @@
-// Arrays handed over from Python, checked for length: copied (`field`), or read where they are (`shared`).
+// Named arrays that somebody else made and this code reads: it asks for a name and a type, and checks lengths. Where
+// they come from (numpy, through bindings/arrays.h) is not known here.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,32 +11,38 @@
 
 namespace anycsp {
 
-// Nobody may write to the array from here on.
-template <class T>
-SharedArray<T> shared(const nanobind::dict& arrays, const char* name) {
-    namespace nb = nanobind;
-    using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-    if (!arrays.contains(name)) throw std::invalid_argument(std::string("missing array ") + name);
-    auto array = std::make_shared<Array>(nb::cast<Array>(arrays[name]));
-    const T* data = array->data();
-    const size_t size = array->size();
-    return {std::move(array), data, size};
-}
+class Arrays {
+  public:
+    virtual ~Arrays() = default;
 
-template <class T>
-SharedArray<T> shared(const nanobind::dict& arrays, const char* name, size_t expected) {
-    auto result = shared<T>(arrays, name);
-    if (result.size() != expected)
-        throw std::invalid_argument(std::string("array ") + name + " has " + std::to_string(result.size()) +
-                                    " entries, expected " + std::to_string(expected));
-    return result;
-}
+    // The array where it is, kept alive by the result. Nobody may write to it from here on.
+    template <class T>
+    SharedArray<T> shared(const char* name) const {
+        SharedArray<T> result;
+        find(name, result);
+        return result;
+    }
+    template <class T>
+    SharedArray<T> shared(const char* name, size_t expected) const {
+        SharedArray<T> result = shared<T>(name);
+        if (result.size() != expected)
+            throw std::invalid_argument(std::string("array ") + name + " has " + std::to_string(result.size()) +
+                                        " entries, expected " + std::to_string(expected));
+        return result;
+    }
+    template <class T, class... Expected>
+    std::vector<T> copy(const char* name, Expected... expected) const {
+        const SharedArray<T> array = shared<T>(name, expected...);
+        return std::vector<T>(array.begin(), array.end());
+    }
 
-template <class T, class... Expected>
-std::vector<T> field(const nanobind::dict& arrays, const char* name, Expected... expected) {
-    auto array = shared<T>(arrays, name, expected...);
-    return std::vector<T>(array.begin(), array.end());
-}
+  private:
+    // Each throws std::invalid_argument where there is no such array.
+    virtual void find(const char* name, SharedArray<uint8_t>& to) const = 0;
+    virtual void find(const char* name, SharedArray<int32_t>& to) const = 0;
+    virtual void find(const char* name, SharedArray<int64_t>& to) const = 0;
+    virtual void find(const char* name, SharedArray<double>& to) const = 0;
+};
 
 inline void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);

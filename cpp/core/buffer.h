@@ -11,7 +11,7 @@ namespace anycsp {
 
 template <class T>
 class Buffer {
-public:
+  public:
     Buffer() = default;
     explicit Buffer(size_t size) : size_(size) {
         if (size == 0) return;
@@ -27,7 +27,7 @@ public:
     T& operator[](size_t i) { return data_[i]; }
     const T& operator[](size_t i) const { return data_[i]; }
 
-private:
+  private:
     static constexpr size_t kAlignment = 64;
     struct Free {
         void operator()(T* p) const { ::operator delete(p, std::align_val_t{kAlignment}); }

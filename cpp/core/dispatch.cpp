@@ -1,9 +1,10 @@
 // Picks the kernels for the processor at hand.
+#include "core/dispatch.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "core/dispatch.h"
 #include "training/ops.h"
 
 namespace anycsp {

@@ -11,15 +11,19 @@
 
 namespace anycsp {
 
+class Arrays;
 class Evaluator;
+struct FamilyDefinition;
 
-// Kind::sum is linear with a term for every edge; Kind::evaluated has an evaluator of its own.
+// What code outside families/ tells families apart by. Kind::sum is linear with a term for every edge; Kind::evaluated
+// has an evaluator of its own and needs no other code, so a new family is of this kind.
 enum class Kind { clause, matching, dense, tuples, linear, sum, all_different, evaluated, external };
 
 enum Operator : int32_t { LE, GE, EQ, NE, LT, GT };  // the order of OPERATORS in constraints/comparison.py
 
-// One labelling: a contiguous range of constraints of one kind. Slot and edge indices below are global.
+// A contiguous range of constraints of one kind, and their arrays. Slot and edge indices below are global.
 struct Family {
+    const FamilyDefinition* definition;  // what it can do; families/definition.h
     Kind kind;
     int32_t first_constraint, last_constraint;  // [first, last)
     // clause, slot-wise: the position that does not satisfy the clause (-1: tautology)
@@ -49,18 +53,21 @@ struct Family {
 };
 
 struct Problem {
+    // Without families: families/registry.h adds them, one after another.
+    explicit Problem(const Arrays& arrays);
+
     int32_t variables = 0, constraints = 0, instances = 1;
-    SharedArray<int32_t> value_start;                  // [variables + 1]
-    SharedArray<int64_t> value;                        // [values] the integers
-    SharedArray<int32_t> scope_start, scope;           // slots by constraint; variable of a slot
-    std::vector<int64_t> edge_start;                   // [slots + 1]
-    std::vector<int32_t> slot_constraint;              // [slots]
+    SharedArray<int32_t> value_start;                         // [variables + 1]
+    SharedArray<int64_t> value;                               // [values] the integers
+    SharedArray<int32_t> scope_start, scope;                  // slots by constraint; variable of a slot
+    std::vector<int64_t> edge_start;                          // [slots + 1]
+    std::vector<int32_t> slot_constraint;                     // [slots]
     std::vector<int32_t> variable_slot_start, variable_slot;  // slots by variable, in slot order
-    SharedArray<double> weight;                        // [constraints]
-    SharedArray<uint8_t> hard;                         // [constraints]
+    SharedArray<double> weight;                               // [constraints]
+    SharedArray<uint8_t> hard;                                // [constraints]
     SharedArray<int32_t> variable_instance, constraint_instance;
     std::vector<Family> families;
-    std::vector<int32_t> family_of;                    // [constraints]
+    std::vector<int32_t> family_of;  // [constraints]
 
     int32_t values() const { return value_start.back(); }
     int32_t slots() const { return static_cast<int32_t>(scope.size()); }

@@ -8,7 +8,7 @@ namespace anycsp {
 
 template <class T>
 class SharedArray {
-public:
+  public:
     SharedArray() = default;
     SharedArray(std::shared_ptr<const void> owner, const T* data, size_t size)
         : owner_(std::move(owner)), data_(data), size_(size) {}
@@ -22,7 +22,7 @@ public:
     const T* begin() const { return data_; }
     const T* end() const { return data_ + size_; }
 
-private:
+  private:
     std::shared_ptr<const void> owner_;
     const T* data_ = nullptr;
     size_t size_ = 0;

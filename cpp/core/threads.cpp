@@ -4,8 +4,9 @@ namespace anycsp {
 namespace {
 
 // Loops follow one another within microseconds, a sleeping thread takes longer to wake: look for work for about
-// 50 µs before sleeping.
-constexpr int kPatience = 2000;
+// 50 µs before sleeping. Who waits for the others to finish then yields for about a millisecond before it sleeps: a
+// slice of local search takes longer than that, a block of the policy step does not.
+constexpr int kPatience = 2000, kYields = 1000;
 
 inline void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -47,12 +48,13 @@ void Team::run(int64_t count, Call call, const void* context) {
     }
     wake_.notify_all();
     take(0);
-    for (int spin = 0; busy_.load() != 0; ++spin) {
-        if (spin < kPatience)
-            pause();
-        else
-            std::this_thread::yield();
-    }
+    for (int spin = 0; spin < kPatience && busy_.load() != 0; ++spin) pause();
+    for (int spin = 0; spin < kYields && busy_.load() != 0; ++spin) std::this_thread::yield();
+    if (busy_.load() == 0) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    sleeping_.store(true);  // before the last look at busy_: whoever sets that to 0 afterwards sees it
+    done_.wait(lock, [&] { return busy_.load() == 0; });
+    sleeping_.store(false);
 }
 
 void Team::work(int thread) {
@@ -66,7 +68,10 @@ void Team::work(int thread) {
         seen = job_.load();
         if (stop_.load()) return;
         take(thread);
-        busy_.fetch_sub(1);
+        if (busy_.fetch_sub(1) == 1 && sleeping_.load()) {
+            std::lock_guard<std::mutex> lock(mutex_);  // not between the caller's last look and its sleep
+            done_.notify_one();
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-// A small team of threads for loops over blocks. Our own rather than OpenMP's: it needs no runtime library beside
+// A small team of threads for loops over blocks, or over runs. Our own rather than OpenMP's: it needs no runtime library beside
 // torch's, exists on every compiler, and the thread sanitizer understands it.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace anycsp {
 
 class Team {
-public:
+  public:
     explicit Team(int threads);
     ~Team();
     Team(const Team&) = delete;
@@ -27,10 +27,12 @@ public:
             for (int64_t i = 0; i < count; ++i) body(i, 0);
             return;
         }
-        run(count, [](const void* context, int64_t i, int thread) { (*static_cast<const Body*>(context))(i, thread); }, &body);
+        run(
+            count, [](const void* context, int64_t i, int thread) { (*static_cast<const Body*>(context))(i, thread); },
+            &body);
     }
 
-private:
+  private:
     using Call = void (*)(const void*, int64_t, int);
     void run(int64_t count, Call call, const void* context);
     void work(int thread);
@@ -38,11 +40,11 @@ private:
 
     std::vector<std::thread> workers_;
     std::mutex mutex_;
-    std::condition_variable wake_;
+    std::condition_variable wake_, done_;
     std::atomic<uint64_t> job_{0};  // rises with every loop
     std::atomic<int64_t> next_{0};
     std::atomic<int> busy_{0};
-    std::atomic<bool> stop_{false};
+    std::atomic<bool> stop_{false}, sleeping_{false};  // sleeping_: the caller waits for done_
     int64_t count_ = 0;
     Call call_ = nullptr;
     const void* context_ = nullptr;

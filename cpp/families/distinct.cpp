@@ -1,7 +1,6 @@
 // The number of distinct values ∘ bound, or ∘ bound + the value of the last slot; see constraints/distinct.py.
 #include <vector>
 
-#include "core/arrays.h"
 #include "core/comparison.h"
 #include "families/evaluator.h"
 
@@ -18,12 +17,12 @@ thread_local Scratch scratch;
 
 class Distinct : public Evaluator {
   public:
-    Distinct(const Problem& problem, const Family& family, const nanobind::dict& arrays) : Evaluator(problem, family) {
-        bin_ = field<int32_t>(arrays, "edge_bin", edges());
-        counts_ = field<uint8_t>(arrays, "bin_counts");
-        op_ = field<int32_t>(arrays, "operator", rows());
-        bound_ = field<int64_t>(arrays, "bound", rows());
-        has_result_ = field<uint8_t>(arrays, "has_result", rows());
+    Distinct(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
+        bin_ = arrays.copy<int32_t>("edge_bin", edges());
+        counts_ = arrays.copy<uint8_t>("bin_counts");
+        op_ = arrays.copy<int32_t>("operator", rows());
+        bound_ = arrays.copy<int64_t>("bound", rows());
+        has_result_ = arrays.copy<uint8_t>("has_result", rows());
         for (int32_t op : op_) require(op >= LE && op <= GT, "distinct: unknown operator");
         for (int32_t bin : bin_) require(bin >= 0 && size_t(bin) < counts_.size(), "distinct: unknown bin");
     }
@@ -75,8 +74,6 @@ class Distinct : public Evaluator {
 
 }  // namespace
 
-std::shared_ptr<const Evaluator> make_distinct(const Problem& p, const Family& f, const nanobind::dict& arrays) {
-    return std::make_shared<Distinct>(p, f, arrays);
-}
+extern const FamilyDefinition distinct_family = evaluated<Distinct>("distinct");
 
 }  // namespace anycsp

@@ -1,14 +1,70 @@
 #include "families/evaluator.h"
 
-namespace anycsp {
+#include <vector>
 
-std::shared_ptr<const Evaluator> make_evaluator(const std::string& name, const Problem& problem, const Family& family,
-                                                const nanobind::dict& arrays) {
-    if (name == "rule") return make_rule(problem, family, arrays);
-    if (name == "extremum") return make_extremum(problem, family, arrays);
-    if (name == "distinct") return make_distinct(problem, family, arrays);
-    if (name == "short_tuples") return make_short_tuples(problem, family, arrays);
-    return nullptr;
+namespace anycsp {
+namespace {
+
+// Nothing is kept, a constraint is evaluated when asked about.
+//
+// A graded penalty is 1 + log2 of the distance, whatever the scale of the constraint.
+class EvaluatedPenalties : public Penalties {
+  public:
+    EvaluatedPenalties(const Problem& problem, const Family& arrays, bool graded)
+        : Penalties(problem, arrays, graded), evaluator_(*arrays.evaluator) {}
+
+    bool satisfied(int32_t constraint, const PenaltyState& state) const override {
+        const int32_t slot = problem_.scope_start[constraint];
+        return distances({constraint, slot}, state)[state.positions[problem_.scope[slot]]] == 0;
+    }
+
+    void penalties(Occurrence at, const PenaltyState& state, int32_t* out) const override {
+        const int64_t* far = distances(at, state);
+        for (int32_t v = 0; v < problem_.domain_size(problem_.scope[at.slot]); ++v) out[v] = penalty(far[v]);
+    }
+
+    int64_t difference(Occurrence at, int32_t from, int32_t to, const PenaltyState& state) const override {
+        const int64_t* far = distances(at, state);
+        return penalty(far[to]) - penalty(far[from]);
+    }
+
+  private:
+    const int64_t* distances(Occurrence at, const PenaltyState& state) const {
+        thread_local std::vector<int64_t> far;
+        far.resize(problem_.domain_size(problem_.scope[at.slot]));
+        evaluator_.prepare(at.constraint, state.positions);
+        evaluator_.slot(at.slot, state.positions, far.data());
+        return far.data();
+    }
+
+    int32_t penalty(int64_t distance) const {
+        if (!graded_ || distance <= 1) return distance != 0;
+        int32_t steps = 1;
+        while (distance >>= 1) ++steps;
+        return steps;
+    }
+
+    const Evaluator& evaluator_;
+};
+
+}  // namespace
+
+void label_evaluated(const Problem& p, const Family& f, Range constraints, const EdgeLabels& to) {
+    thread_local std::vector<int64_t> distances;
+    for (int32_t c = constraints.first; c < constraints.last; ++c) {
+        f.evaluator->prepare(c, to.positions);
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+            const int32_t values = p.domain_size(p.scope[s]);
+            distances.resize(values);
+            f.evaluator->slot(s, to.positions, distances.data());
+            uint8_t* label = to.of(s);
+            for (int32_t v = 0; v < values; ++v) label[v] = distances[v] == 0;
+        }
+    }
+}
+
+std::unique_ptr<Penalties> evaluated_penalties(const Problem& p, const Family& f, const PenaltyOptions& options) {
+    return std::make_unique<EvaluatedPenalties>(p, f, options.graded);
 }
 
 }  // namespace anycsp

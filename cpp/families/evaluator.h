@@ -1,21 +1,21 @@
 // Families whose constraints are evaluated one at a time: rules, extrema, numbers of distinct values, short tables.
-// Policy step and local search need nothing else of them, so a new such family is one file and a line in evaluator.cpp.
+// Policy step and local search need nothing else of them.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <memory>
-#include <string>
 
-#include "core/problem.h"
+#include "families/definition.h"
 
 namespace anycsp {
 
 class Evaluator {
   public:
     Evaluator(const Problem& problem, const Family& family)
-        : problem_(problem), first_constraint_(family.first_constraint), last_constraint_(family.last_constraint),
-          first_slot_(problem.scope_start[family.first_constraint]), first_edge_(problem.edge_start[first_slot_]) {}
+        : problem_(problem),
+          first_constraint_(family.first_constraint),
+          last_constraint_(family.last_constraint),
+          first_slot_(problem.scope_start[family.first_constraint]),
+          first_edge_(problem.edge_start[first_slot_]) {}
     virtual ~Evaluator() = default;
 
     // Looks at the assignment of one constraint; the calls of `slot` that follow, in the same thread, are about it.
@@ -35,13 +35,18 @@ class Evaluator {
     const int64_t first_edge_;
 };
 
-std::shared_ptr<const Evaluator> make_rule(const Problem&, const Family&, const nanobind::dict&);
-std::shared_ptr<const Evaluator> make_extremum(const Problem&, const Family&, const nanobind::dict&);
-std::shared_ptr<const Evaluator> make_distinct(const Problem&, const Family&, const nanobind::dict&);
-std::shared_ptr<const Evaluator> make_short_tuples(const Problem&, const Family&, const nanobind::dict&);
+void label_evaluated(const Problem&, const Family&, Range constraints, const EdgeLabels&);
+std::unique_ptr<Penalties> evaluated_penalties(const Problem&, const Family&, const PenaltyOptions&);
 
-// The evaluator of a family by its name in Python; null where the name is none.
-std::shared_ptr<const Evaluator> make_evaluator(const std::string& name, const Problem&, const Family&,
-                                                const nanobind::dict&);
+// The definition of a family whose evaluator is `E(problem, family, arrays)`.
+template <class E>
+constexpr FamilyDefinition evaluated(const char* name) {
+    return {name,
+            Kind::evaluated,
+            [](const Problem& p, Family& f, const Arrays& arrays) { f.evaluator = std::make_shared<E>(p, f, arrays); },
+            label_evaluated,
+            nullptr,
+            evaluated_penalties};
+}
 
 }  // namespace anycsp

@@ -1,47 +1,50 @@
-// Constraints only Python can evaluate: memory holds the labels of every edge, asked for anew after each move.
+// Constraints only Python can evaluate.
+#include <stdexcept>
 #include <utility>
 
-#include "local/family.h"
+#include "families/definition.h"
 
-namespace anycsp::local {
+namespace anycsp {
 namespace {
 
-class External : public Family {
+void read(const Problem&, Family&, const Arrays&) {}
+
+// Memory holds the labels of every edge, asked for anew after each move.
+class ExternalPenalties : public Penalties {
   public:
-    External(const Problem& problem, const anycsp::Family& arrays, ExternalLabels labels)
-        : Family(problem, arrays), labels_(std::move(labels)) {}
+    ExternalPenalties(const Problem& problem, const Family& arrays, ExternalLabels labels)
+        : Penalties(problem, arrays), labels_(std::move(labels)) {}
 
     size_t memory() const override { return edges(); }
 
-    void place(const FamilyState& state) const override {
+    void place(const PenaltyState& state) const override {
         for (int32_t c = arrays_.first_constraint; c < arrays_.last_constraint; ++c) ask(c, state);
     }
 
-    bool shift(Occurrence at, int32_t, int32_t, const FamilyState& state) const override {
+    bool shift(Occurrence at, int32_t, int32_t, const PenaltyState& state) const override {
         ask(at.constraint, state);
         return true;
     }
 
-    bool satisfied(int32_t constraint, const FamilyState& state) const override {
+    bool satisfied(int32_t constraint, const PenaltyState& state) const override {
         const int32_t slot = problem_.scope_start[constraint];
         return label(slot, state)[state.positions[problem_.scope[slot]]];
     }
 
-    void penalties(Occurrence at, const FamilyState& state, int32_t* out) const override {
-        for (int32_t v = 0; v < problem_.domain_size(problem_.scope[at.slot]); ++v)
-            out[v] = !label(at.slot, state)[v];
+    void penalties(Occurrence at, const PenaltyState& state, int32_t* out) const override {
+        for (int32_t v = 0; v < problem_.domain_size(problem_.scope[at.slot]); ++v) out[v] = !label(at.slot, state)[v];
     }
 
-    int64_t difference(Occurrence at, int32_t from, int32_t to, const FamilyState& state) const override {
+    int64_t difference(Occurrence at, int32_t from, int32_t to, const PenaltyState& state) const override {
         return label(at.slot, state)[from] - label(at.slot, state)[to];
     }
 
   private:
-    int64_t* label(int32_t slot, const FamilyState& state) const {
+    int64_t* label(int32_t slot, const PenaltyState& state) const {
         return state.memory + (problem_.edge_start[slot] - first_edge_);
     }
 
-    void ask(int32_t constraint, const FamilyState& state) const {
+    void ask(int32_t constraint, const PenaltyState& state) const {
         const int32_t first = problem_.scope_start[constraint], last = problem_.scope_start[constraint + 1];
         std::vector<int32_t> taken;
         for (int32_t s = first; s < last; ++s) taken.push_back(state.positions[problem_.scope[s]]);
@@ -53,10 +56,13 @@ class External : public Family {
     ExternalLabels labels_;
 };
 
-}  // namespace
-
-std::unique_ptr<Family> make_external(const Problem& problem, const anycsp::Family& arrays, ExternalLabels labels) {
-    return std::make_unique<External>(problem, arrays, std::move(labels));
+std::unique_ptr<Penalties> penalties(const Problem& p, const Family& f, const PenaltyOptions& options) {
+    if (!options.external) throw std::invalid_argument("local search: no function for external constraints");
+    return std::make_unique<ExternalPenalties>(p, f, options.external);
 }
 
-}  // namespace anycsp::local
+}  // namespace
+
+extern const FamilyDefinition external_family = {"external", Kind::external, read, nullptr, nullptr, penalties};
+
+}  // namespace anycsp

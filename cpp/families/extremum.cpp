@@ -1,7 +1,6 @@
 // max of terms ∘ bound, or ∘ bound + the term of the last slot; see constraints/extremum.py.
 #include <algorithm>
 
-#include "core/arrays.h"
 #include "core/comparison.h"
 #include "families/evaluator.h"
 
@@ -18,11 +17,11 @@ thread_local Scratch scratch;
 
 class Extremum : public Evaluator {
   public:
-    Extremum(const Problem& problem, const Family& family, const nanobind::dict& arrays) : Evaluator(problem, family) {
-        term_ = field<int64_t>(arrays, "term", edges());
-        op_ = field<int32_t>(arrays, "operator", rows());
-        bound_ = field<int64_t>(arrays, "bound", rows());
-        has_result_ = field<uint8_t>(arrays, "has_result", rows());
+    Extremum(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
+        term_ = arrays.copy<int64_t>("term", edges());
+        op_ = arrays.copy<int32_t>("operator", rows());
+        bound_ = arrays.copy<int64_t>("bound", rows());
+        has_result_ = arrays.copy<uint8_t>("has_result", rows());
         for (int32_t op : op_) require(op >= LE && op <= GT, "extremum: unknown operator");
     }
 
@@ -65,8 +64,6 @@ class Extremum : public Evaluator {
 
 }  // namespace
 
-std::shared_ptr<const Evaluator> make_extremum(const Problem& p, const Family& f, const nanobind::dict& arrays) {
-    return std::make_shared<Extremum>(p, f, arrays);
-}
+extern const FamilyDefinition extremum_family = evaluated<Extremum>("extremum");
 
 }  // namespace anycsp

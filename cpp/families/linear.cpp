@@ -1,100 +1,35 @@
-// Linear comparisons and sums of contributions: memory holds every constraint's difference, sum − bound.
-//
-// A graded penalty is the distance to the nearest sum that satisfies, in steps of a quarter of what a variable can
-// change on average, rounded up.
-#include <algorithm>
-#include <cstdlib>
+// Linear comparisons: Σ coefficient · value ∘ bound.
+#include "families/sums.h"
 
-#include "core/comparison.h"
-#include "local/family.h"
-
-namespace anycsp::local {
+namespace anycsp {
 namespace {
 
-class Linear : public Family {
+class Term {
   public:
-    Linear(const Problem& problem, const anycsp::Family& arrays, bool graded) : Family(problem, arrays, graded) {
-        for (int32_t c = arrays.first_constraint; c < arrays.last_constraint; ++c) {
-            int64_t widest = 0, total = 0;
-            for (int32_t s = problem.scope_start[c]; s < problem.scope_start[c + 1]; ++s) {
-                int64_t low = INT64_MAX, high = INT64_MIN;
-                for (int32_t v = 0; v < problem.domain_size(problem.scope[s]); ++v) {
-                    low = std::min(low, term(s, v));
-                    high = std::max(high, term(s, v));
-                }
-                widest = std::max(widest, high - low);
-                total += high - low;
-            }
-            reach_.push_back(widest);
-            step_.push_back(std::max<int64_t>(1, total / (4 * (problem.scope_start[c + 1] - problem.scope_start[c]))));
-        }
-    }
+    Term(const Problem& problem, const Family& family)
+        : problem_(problem),
+          coefficient_(family.coefficient.data()),
+          first_slot_(problem.scope_start[family.first_constraint]) {}
 
-    size_t memory() const override { return arrays_.bound.size(); }
-
-    void place(const FamilyState& state) const override {
-        for (size_t r = 0; r < arrays_.bound.size(); ++r) {
-            int32_t c = arrays_.first_constraint + static_cast<int32_t>(r);
-            state.memory[r] = -arrays_.bound[r];
-            for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s)
-                state.memory[r] += term(s, state.positions[problem_.scope[s]]);
-        }
-    }
-
-    bool shift(Occurrence at, int32_t from, int32_t to, const FamilyState& state) const override {
-        int64_t& difference = state.memory[row(at.constraint)];
-        const int64_t before = difference;
-        difference += term(at.slot, to) - term(at.slot, from);
-        return before != difference && !(slack(at.constraint, before) && slack(at.constraint, difference));
-    }
-
-    bool satisfied(int32_t constraint, const FamilyState& state) const override {
-        int32_t r = row(constraint);
-        return distance(arrays_.op[r], state.memory[r]) == 0;
-    }
-
-    void penalties(Occurrence at, const FamilyState& state, int32_t* out) const override {
-        int32_t x = problem_.scope[at.slot], r = row(at.constraint);
-        const int64_t others = state.memory[r] - term(at.slot, state.positions[x]);
-        for (int32_t v = 0; v < problem_.domain_size(x); ++v) out[v] = penalty(r, others + term(at.slot, v));
-    }
-
-    int64_t difference(Occurrence at, int32_t from, int32_t to, const FamilyState& state) const override {
-        int32_t r = row(at.constraint);
-        const int64_t now = state.memory[r];
-        return penalty(r, now + term(at.slot, to) - term(at.slot, from)) - penalty(r, now);
+    int64_t operator()(int32_t slot, int32_t position) const {
+        return coefficient_[slot - first_slot_] * problem_.value[problem_.value_start[problem_.scope[slot]] + position];
     }
 
   private:
-    int64_t term(int32_t slot, int32_t position) const {
-        if (!arrays_.term.empty()) return arrays_.term[problem_.edge_start[slot] - first_edge_ + position];
-        return arrays_.coefficient[slot - first_slot_] * problem_.value[problem_.value_start[problem_.scope[slot]] + position];
-    }
-    int32_t penalty(int32_t r, int64_t difference) const {
-        const int64_t far = distance(arrays_.op[r], difference);
-        return far == 0 ? 0 : graded_ ? 1 + static_cast<int32_t>(std::min<int64_t>((far - 1) / step_[r], 1 << 20)) : 1;
-    }
-    // No single move can violate it: every penalty is 0.
-    bool slack(int32_t constraint, int64_t difference) const {
-        int32_t r = row(constraint);
-        switch (arrays_.op[r]) {
-            case LE: return difference + reach_[r] <= 0;
-            case GE: return difference - reach_[r] >= 0;
-            case LT: return difference + reach_[r] < 0;
-            case GT: return difference - reach_[r] > 0;
-            case NE: return std::abs(difference) > reach_[r];
-            default: return false;
-        }
-    }
-
-    std::vector<int64_t> reach_;  // the most one variable can change the sum
-    std::vector<int64_t> step_;   // what one graded penalty stands for
+    const Problem& problem_;
+    const int64_t* coefficient_;
+    const int32_t first_slot_;
 };
+
+void read(const Problem& p, Family& f, const Arrays& arrays) {
+    const size_t slots = p.scope_start[f.last_constraint] - p.scope_start[f.first_constraint];
+    f.coefficient = arrays.shared<int64_t>("coefficient", slots);
+    read_comparison(f, arrays, "linear: unknown operator");
+}
 
 }  // namespace
 
-std::unique_ptr<Family> make_linear(const Problem& problem, const anycsp::Family& arrays, bool graded) {
-    return std::make_unique<Linear>(problem, arrays, graded);
-}
+extern const FamilyDefinition linear_family = {"linear",         Kind::linear, read,
+                                               label_sums<Term>, nullptr,      sum_penalties<Term>};
 
-}  // namespace anycsp::local
+}  // namespace anycsp

@@ -1,4 +1,4 @@
-// Rules: programs over the values of a scope; see expressions.py, whose arrays these are.
+// Rules: programs over the values of a scope; see model/expressions.py, whose arrays these are.
 //
 // A slot's labels need the program once for every value, but only the nodes above that slot's leaves change: they are
 // listed per slot, and long sums are updated by what changed below them. So a value costs the length of the path from
@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/arrays.h"
 #include "core/comparison.h"
 #include "families/evaluator.h"
 
 namespace anycsp {
 namespace {
 
-// The order of OPERATIONS in expressions.py.
+// clang-format off
+// The order of OPERATIONS in model/expressions.py.
 enum Code : int32_t {
     Slot, Constant,
     Neg, Abs, Add, Sub, Mul, Div, Mod, FloorDiv, FloorMod, Sqr, Pow, Min, Max, Dist,
@@ -32,6 +32,7 @@ int32_t fixed_arity(int32_t code) {
         default: return -1;
     }
 }
+// clang-format on
 
 // A node that depends on a slot, and which of its operands do.
 struct Dependent {
@@ -48,12 +49,12 @@ struct Program {
 
 struct Scratch {
     int32_t constraint = -1;
-    std::vector<int64_t> base, now;        // by node: at the assignment, and with one slot moved
-    std::vector<uint8_t> base_bad;         // by node: undefined
+    std::vector<int64_t> base, now;  // by node: at the assignment, and with one slot moved
+    std::vector<uint8_t> base_bad;   // by node: undefined
     int64_t bad_count = 0;
-    std::vector<int64_t> columns;          // the dependents of a slot, each for all values
-    std::vector<const int64_t*> column;    // by node: its column, or null where the slot does not matter
-    std::vector<int32_t> bad;              // by value: undefined nodes
+    std::vector<int64_t> columns;        // the dependents of a slot, each for all values
+    std::vector<const int64_t*> column;  // by node: its column, or null where the slot does not matter
+    std::vector<int32_t> bad;            // by value: undefined nodes
     std::vector<int64_t> work;
 };
 thread_local Scratch scratch;
@@ -171,10 +172,10 @@ int64_t apply(int32_t code, const int64_t* value, const int32_t* o, int32_t coun
 
 class Rule : public Evaluator {
   public:
-    Rule(const Problem& problem, const Family& family, const nanobind::dict& arrays) : Evaluator(problem, family) {
-        program_ = field<int32_t>(arrays, "program", rows());
-        parameter_start_ = field<int64_t>(arrays, "parameter_start", rows() + 1);
-        parameter_ = field<int64_t>(arrays, "parameter");
+    Rule(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
+        program_ = arrays.copy<int32_t>("program", rows());
+        parameter_start_ = arrays.copy<int64_t>("parameter_start", rows() + 1);
+        parameter_ = arrays.copy<int64_t>("parameter");
         require_start(parameter_start_, parameter_.size(), "rule: parameters not covered");
         read_programs(arrays);
         for (int32_t c = first_constraint_; c < last_constraint_; ++c) {
@@ -317,11 +318,11 @@ class Rule : public Evaluator {
             if (out[v] && scratch.bad[v] == 0) out[v] = distance(op, left[v] - right[v]);
     }
 
-    void read_programs(const nanobind::dict& arrays) {
-        const auto node_start = field<int32_t>(arrays, "node_start");
-        const auto code = field<int32_t>(arrays, "code");
-        const auto operand_count = field<int32_t>(arrays, "operand_count", code.size());
-        const auto operand = field<int32_t>(arrays, "operand");
+    void read_programs(const Arrays& arrays) {
+        const auto node_start = arrays.copy<int32_t>("node_start");
+        const auto code = arrays.copy<int32_t>("code");
+        const auto operand_count = arrays.copy<int32_t>("operand_count", code.size());
+        const auto operand = arrays.copy<int32_t>("operand");
         require_start(node_start, code.size(), "rule: nodes not covered");
         size_t at = 0;
         for (size_t p = 0; p + 1 < node_start.size(); ++p) {
@@ -336,7 +337,8 @@ class Rule : public Evaluator {
                 require(at + count <= operand.size(), "rule: operands not covered");
                 const int32_t limit = code[i] == Slot || code[i] == Constant ? INT32_MAX : n;
                 for (int32_t k = 0; k < count; ++k) {
-                    require(operand[at + k] >= 0 && operand[at + k] < limit, "rule: an operand that is no earlier node");
+                    require(operand[at + k] >= 0 && operand[at + k] < limit,
+                            "rule: an operand that is no earlier node");
                     program.operand.push_back(operand[at + k]);
                 }
                 if (code[i] == Slot) slots = std::max(slots, operand[at] + 1);
@@ -364,7 +366,8 @@ class Rule : public Evaluator {
         std::vector<std::vector<int32_t>> nodes(slots);
         for (int32_t n = 0; n < program.nodes(); ++n)
             if (program.code[n] == Slot)
-                for (int32_t up = n; up >= 0; up = parent[up]) nodes[program.operand[program.operand_start[n]]].push_back(up);
+                for (int32_t up = n; up >= 0; up = parent[up])
+                    nodes[program.operand[program.operand_start[n]]].push_back(up);
         std::vector<int32_t> seen(program.nodes(), -1);
         for (int32_t slot = 0; slot < slots; ++slot) {
             auto& list = nodes[slot];
@@ -389,8 +392,6 @@ class Rule : public Evaluator {
 
 }  // namespace
 
-std::shared_ptr<const Evaluator> make_rule(const Problem& p, const Family& f, const nanobind::dict& arrays) {
-    return std::make_shared<Rule>(p, f, arrays);
-}
+extern const FamilyDefinition rule_family = evaluated<Rule>("rule");
 
 }  // namespace anycsp

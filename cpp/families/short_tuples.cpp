@@ -1,7 +1,6 @@
 // Tuples whose cells are intervals of positions; see constraints/short_table.py.
 #include <algorithm>
 
-#include "core/arrays.h"
 #include "families/evaluator.h"
 
 namespace anycsp {
@@ -15,13 +14,12 @@ thread_local Scratch scratch;
 
 class ShortTuples : public Evaluator {
   public:
-    ShortTuples(const Problem& problem, const Family& family, const nanobind::dict& arrays)
-        : Evaluator(problem, family) {
-        relation_ = field<int32_t>(arrays, "relation", rows());
-        allowed_ = field<uint8_t>(arrays, "allowed");
-        start_ = field<int64_t>(arrays, "tuple_start");
-        low_ = field<int32_t>(arrays, "low");
-        high_ = field<int32_t>(arrays, "high", low_.size());
+    ShortTuples(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
+        relation_ = arrays.copy<int32_t>("relation", rows());
+        allowed_ = arrays.copy<uint8_t>("allowed");
+        start_ = arrays.copy<int64_t>("tuple_start");
+        low_ = arrays.copy<int32_t>("low");
+        high_ = arrays.copy<int32_t>("high", low_.size());
         require(start_.size() == allowed_.size() + 1, "short_tuples: starts and flags differ in length");
         require_start(start_, low_.size(), "short_tuples: starts not increasing");
         for (int32_t c = first_constraint_; c < last_constraint_; ++c) {
@@ -36,7 +34,8 @@ class ShortTuples : public Evaluator {
     }
 
     void prepare(int32_t c, const int32_t* positions) const override {
-        const int32_t r = relation_[row(c)], begin = problem_.scope_start[c], arity = problem_.scope_start[c + 1] - begin;
+        const int32_t r = relation_[row(c)], begin = problem_.scope_start[c],
+                      arity = problem_.scope_start[c + 1] - begin;
         const int64_t tuples = (start_[r + 1] - start_[r]) / arity;
         scratch.constraint = c;
         scratch.misses.assign(tuples, 0);
@@ -71,8 +70,6 @@ class ShortTuples : public Evaluator {
 
 }  // namespace
 
-std::shared_ptr<const Evaluator> make_short_tuples(const Problem& p, const Family& f, const nanobind::dict& arrays) {
-    return std::make_shared<ShortTuples>(p, f, arrays);
-}
+extern const FamilyDefinition short_tuples_family = evaluated<ShortTuples>("short_tuples");
 
 }  // namespace anycsp

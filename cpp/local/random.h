@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/splitmix.h"
+
 namespace anycsp::local {
 
 class Random {
@@ -33,12 +35,6 @@ class Random {
 
   private:
     static uint64_t rotate(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
-    static uint64_t mix(uint64_t x) {
-        x += 0x9E3779B97F4A7C15ull;
-        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-        x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-        return x ^ (x >> 31);
-    }
 
     uint64_t s_[4];
 };

@@ -1,33 +1,22 @@
 #include "local/run.h"
 
-#include <algorithm>
+#include "local/strategies/registry.h"
 
 namespace anycsp::local {
 
-bool costs_on_demand(const std::string& strategy) { return strategy == "annealing"; }
-
-std::unique_ptr<Strategy> make_strategy(const std::string& name, Run& run, Parameters& parameters) {
-    if (name == "annealing") return make_annealing(run, parameters);
-    if (name == "tabu") return make_tabu(run, parameters);
-    if (name == "walksat") return make_walksat(run, parameters);
-    if (name == "probsat") return make_probsat(run, parameters);
-    if (name == "ccls") return make_ccls(run, parameters);
-    if (name == "weighting") return make_weighting(run, parameters);
-    throw std::invalid_argument("unknown strategy " + name);
-}
-
-Run::Run(const Model& model, const std::string& strategy, Parameters parameters, uint64_t seed, int32_t number)
-    : state(model, costs_on_demand(strategy)), random(seed, number), model_(model), number_(number) {
-    strategy_ = make_strategy(strategy, *this, parameters);
+Run::Run(const MoveIndex& index, const StrategyDefinition& strategy, Parameters parameters, uint64_t seed,
+         int32_t number)
+    : state(index, strategy.costs_on_demand), random(seed, number), index_(index), number_(number) {
+    strategy_ = strategy.make(*this, parameters);
     parameters.require_all_used();
-    best_positions_.resize(model.problem->variables);
-    changed_.reserve(model.problem->variables);
+    best_positions_.resize(index.problem->variables);
+    changed_.reserve(index.problem->variables);
 }
 
 Run::~Run() = default;
 
 void Run::start(const int32_t* positions, const Horizon& end) {
-    const Problem& problem = *model_.problem;
+    const Problem& problem = *index_.problem;
     std::vector<int32_t> drawn;
     if (positions == nullptr) {
         for (int32_t x = 0; x < problem.variables; ++x) drawn.push_back(random.below(problem.domain_size(x)));
@@ -40,7 +29,7 @@ void Run::start(const int32_t* positions, const Horizon& end) {
     state.place(positions, strategy_->weights());
     overflowed_ = true;
     keep_best();
-    if (!model_.movable.empty()) strategy_->begin();
+    if (!index_.movable.empty()) strategy_->begin();
 }
 
 void Run::advance(int64_t count) {
@@ -51,7 +40,8 @@ std::pair<double, double> Run::temperatures() const { return strategy_->temperat
 
 void Run::keep_best() {
     const std::vector<int32_t>& now = state.positions();
-    if (overflowed_) best_positions_ = now;
+    if (overflowed_)
+        best_positions_ = now;
     else
         for (int32_t x : changed_) best_positions_[x] = now[x];
     changed_.clear();
@@ -59,15 +49,17 @@ void Run::keep_best() {
     best_score_ = state.score();
     // One entry for a descent of many improvements: entries are at least as many moves apart as there are variables.
     const bool renew = improvements.size() > 1 && moves - improvements[improvements.size() - 2].step <
-                                                      static_cast<int64_t>(model_.problem->variables);
+                                                      static_cast<int64_t>(index_.problem->variables);
     if (renew) improvements.pop_back();
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-    improvements.push_back({moves, seconds, number_, state.violated_count(), state.hard_count(), best_score_});
+    const Violation violation{state.violated_count(), state.hard_count(), index_.score.weight(best_score_),
+                              index_.score.value(best_score_)};
+    improvements.push_back({moves, seconds, number_, 0, violation, {}});
 }
 
 void Run::verify() const {
-    State fresh(model_, false), kept(model_, false);
-    const Problem& problem = *model_.problem;
+    State fresh(index_, false), kept(index_, false);
+    const Problem& problem = *index_.problem;
     fresh.place(state.positions().data(), state.weights());
     kept.place(best_positions_.data(), state.weights());
     if (kept.score() != best_score_) throw std::logic_error("the best assignment has another score");

@@ -9,19 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "core/violation.h"
 #include "local/random.h"
 #include "local/state.h"
 
 namespace anycsp::local {
 
 using Clock = std::chrono::steady_clock;
-
-struct Improvement {
-    int64_t step;
-    double seconds;
-    int32_t run, violated, hard;
-    Weight score;
-};
 
 // The numbers a strategy is tuned by. Asking for one names it; unknown names are the caller's mistake.
 class Parameters {
@@ -69,10 +63,12 @@ struct Horizon {
 };
 
 class Strategy;
+struct StrategyDefinition;
 
 class Run {
   public:
-    Run(const Model& model, const std::string& strategy, Parameters parameters, uint64_t seed, int32_t number);
+    Run(const MoveIndex& index, const StrategyDefinition& strategy, Parameters parameters, uint64_t seed,
+        int32_t number);
     ~Run();
 
     // Begin at the positions, or at random ones.
@@ -82,15 +78,17 @@ class Run {
 
     template <unsigned features>
     void move(int32_t x, int32_t to) {
-        if (changed_.size() < changed_.capacity()) changed_.push_back(x);
-        else overflowed_ = true;
+        if (changed_.size() < changed_.capacity())
+            changed_.push_back(x);
+        else
+            overflowed_ = true;
         state.move<features>(x, to);
         if (state.score() < best_score_) keep_best();
     }
 
     bool solved() const { return best_score_ == 0; }
     // Nothing is left to do: solved, or every domain has one value.
-    bool finished() const { return solved() || model_.movable.empty(); }
+    bool finished() const { return solved() || index_.movable.empty(); }
     Weight best_score() const { return best_score_; }
     // The range an annealing run cools through; zeros where there is none, or not yet.
     std::pair<double, double> temperatures() const;
@@ -107,7 +105,7 @@ class Run {
   private:
     void keep_best();
 
-    const Model& model_;
+    const MoveIndex& index_;
     const int32_t number_;
     std::unique_ptr<Strategy> strategy_;
     Clock::time_point began_;
@@ -125,7 +123,7 @@ class Strategy {
     virtual ~Strategy() = default;
 
     // The weights costs are computed with at the start; the score's own unless a strategy has better.
-    virtual std::vector<Weight> weights() const { return state_.model().score.of; }
+    virtual std::vector<Weight> weights() const { return state_.index().score.of; }
     virtual void begin() = 0;
     virtual void advance(int64_t count) = 0;
     virtual std::pair<double, double> temperatures() const { return {0.0, 0.0}; }
@@ -136,15 +134,19 @@ class Strategy {
     Random& random_;
 };
 
-// Whether costs are computed on demand for constraints that are dear to keep up (Model::others).
-bool costs_on_demand(const std::string& strategy);
-std::unique_ptr<Strategy> make_strategy(const std::string& name, Run& run, Parameters& parameters);
+// The loop that every strategy is: S::step() makes one move, or lets it pass. Known at compile time, because it takes
+// nanoseconds.
+template <class S>
+class Stepping : public Strategy {
+  public:
+    using Strategy::Strategy;
 
-std::unique_ptr<Strategy> make_annealing(Run&, Parameters&);
-std::unique_ptr<Strategy> make_tabu(Run&, Parameters&);
-std::unique_ptr<Strategy> make_walksat(Run&, Parameters&);
-std::unique_ptr<Strategy> make_probsat(Run&, Parameters&);
-std::unique_ptr<Strategy> make_ccls(Run&, Parameters&);
-std::unique_ptr<Strategy> make_weighting(Run&, Parameters&);
+    void advance(int64_t count) final {
+        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
+            ++run_.moves;
+            static_cast<S*>(this)->step();
+        }
+    }
+};
 
 }  // namespace anycsp::local

@@ -1,13 +1,9 @@
 #include "local/search.h"
 
 #include <algorithm>
-#include <thread>
 
 namespace anycsp::local {
 namespace {
-
-// Moves of a run before another gets its turn: a few milliseconds. An annealing move is a mere proposal.
-int64_t slice_of(const std::string& strategy) { return strategy == "annealing" ? 1 << 18 : 1 << 12; }
 
 constexpr int64_t kForever = int64_t(1) << 62;
 
@@ -22,21 +18,20 @@ constexpr auto kGlance = std::chrono::microseconds(500);  // between looks at th
 
 Search::Search(std::shared_ptr<const Problem> problem, const std::string& strategy,
                const std::map<std::string, double>& parameters, int32_t runs, uint64_t seed, int32_t threads,
-               bool graded, const ExternalLabels& external)
-    : model_(std::move(problem), external, graded), threads_(threads), slice_(slice_of(strategy)) {
+               const PenaltyOptions& penalties)
+    : index_(std::move(problem), penalties), team_(std::min(runs, threads)), slice_(strategy_named(strategy).slice) {
     if (runs < 1 || threads < 1) throw std::invalid_argument("local search needs at least one run and one thread");
     for (int32_t i = 0; i < runs; ++i)
-        runs_.push_back(std::make_unique<Run>(model_, strategy, Parameters(parameters), seed, i));
+        runs_.push_back(std::make_unique<Run>(index_, strategy_named(strategy), Parameters(parameters), seed, i));
     busy_.assign(runs, 0);
     target_.assign(runs, 0);
     chunk_.assign(runs, 16);
 }
 
 void Search::start(const int32_t* positions, int64_t moves, double seconds) {
-    const int32_t variables = model_.problem->variables;
+    const int32_t variables = index_.problem->variables;
     const Horizon horizon{std::clamp<int64_t>(moves, 0, kForever), after(seconds)};
-    for (size_t i = 0; i < runs_.size(); ++i)
-        runs_[i]->start(positions ? positions + i * variables : nullptr, horizon);
+    for (size_t i = 0; i < runs_.size(); ++i) runs_[i]->start(positions ? positions + i * variables : nullptr, horizon);
     stopped_ = false;
 }
 
@@ -50,11 +45,7 @@ int64_t Search::advance(int64_t max_moves, double seconds) {
         if (runs_[i]->solved()) solved_slice_ = -1;
     }
     failure_ = nullptr;
-    std::vector<std::thread> helpers;
-    for (int32_t t = 1; t < std::min<int32_t>(threads_, runs_.size()); ++t)
-        helpers.emplace_back([&] { work(deadline); });
-    work(deadline);
-    for (std::thread& helper : helpers) helper.join();
+    team_.each(team_.size(), [&](int64_t, int) { work(deadline); });
     if (failure_) std::rethrow_exception(failure_);
     int64_t most = 0;
     for (size_t i = 0; i < runs_.size(); ++i) most = std::max(most, runs_[i]->moves - before[i]);
@@ -104,8 +95,10 @@ void Search::advance_slice(int32_t number, Clock::time_point deadline) {
         const int64_t moves = std::min(chunk, end - run.moves);
         run.advance(moves);
         const Clock::time_point later = Clock::now();
-        if (later - now > kGlance) chunk = std::max<int64_t>(1, chunk / 2);
-        else if (moves == chunk && later - now < kGlance / 2) chunk *= 2;
+        if (later - now > kGlance)
+            chunk = std::max<int64_t>(1, chunk / 2);
+        else if (moves == chunk && later - now < kGlance / 2)
+            chunk *= 2;
         now = later;
     }
 }

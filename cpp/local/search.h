@@ -6,15 +6,16 @@
 #include <mutex>
 #include <vector>
 
-#include "local/run.h"
+#include "core/threads.h"
+#include "local/strategies/registry.h"
 
 namespace anycsp::local {
 
 class Search {
   public:
     Search(std::shared_ptr<const Problem> problem, const std::string& strategy,
-           const std::map<std::string, double>& parameters, int32_t runs, uint64_t seed, int32_t threads, bool graded,
-           const ExternalLabels& external);
+           const std::map<std::string, double>& parameters, int32_t runs, uint64_t seed, int32_t threads,
+           const PenaltyOptions& penalties);
 
     // Begin all runs at the positions [runs · variables], or at random ones where null. `moves` and `seconds` say when
     // the search will end, where that is known: strategies with a schedule plan by it.
@@ -24,7 +25,7 @@ class Search {
     int64_t advance(int64_t max_moves, double seconds);
     void stop() { stopped_ = true; }
 
-    const Model& model() const { return model_; }
+    const MoveIndex& index() const { return index_; }
     std::vector<std::unique_ptr<Run>>& runs() { return runs_; }
 
   private:
@@ -32,9 +33,9 @@ class Search {
     int32_t next_run();
     void advance_slice(int32_t number, Clock::time_point deadline);
 
-    Model model_;
+    MoveIndex index_;
     std::vector<std::unique_ptr<Run>> runs_;
-    const int32_t threads_;
+    Team team_;
     const int64_t slice_;
 
     std::mutex mutex_;  // guards what follows but stopped_

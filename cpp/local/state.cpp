@@ -4,10 +4,10 @@
 
 namespace anycsp::local {
 
-State::State(const Model& model, bool on_demand)
-    : model_(model),
-      problem_(*model.problem),
-      on_demand_(on_demand && !model.simple),
+State::State(const MoveIndex& index, bool on_demand)
+    : index_(index),
+      problem_(*index.problem),
+      on_demand_(on_demand && !index.simple),
       positions_(problem_.variables),
       cost_(problem_.values()),
       weight_(problem_.constraints),
@@ -18,13 +18,13 @@ State::State(const Model& model, bool on_demand)
       conflicted_(problem_.variables),
       touched_(problem_.variables),
       conflicts_(problem_.variables) {
-    for (const auto& family : model.families) {
+    for (const auto& family : index.penalties) {
         memory_.emplace_back(family ? family->memory() : 0);
         penalty_.emplace_back(family && !on_demand_ ? family->edges() : 0);
     }
     for (size_t i = 0; i < memory_.size(); ++i)
-        family_state_.push_back({positions_.data(), memory_[i].data(), on_demand_ ? nullptr : penalty_[i].data(),
-                                 on_demand_ ? nullptr : cost_.data()});
+        penalty_state_.push_back({positions_.data(), memory_[i].data(), on_demand_ ? nullptr : penalty_[i].data(),
+                                  on_demand_ ? nullptr : cost_.data()});
 }
 
 void State::place(const int32_t* positions, const std::vector<Weight>& weights) {
@@ -46,12 +46,12 @@ void State::place(const int32_t* positions, const std::vector<Weight>& weights) 
 }
 
 void State::place_clauses() {
-    for (const anycsp::Family& arrays : problem_.families) {
+    for (const Family& arrays : problem_.families) {
         if (arrays.kind != Kind::clause) continue;
         for (int32_t c = arrays.first_constraint; c < arrays.last_constraint; ++c) {
             Clause clause{0, 0};
             for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s) {
-                const int32_t x = problem_.scope[s], forbidden = model_.forbidden_value[s];
+                const int32_t x = problem_.scope[s], forbidden = index_.forbidden_value[s];
                 if (forbidden < 0) {
                     clause.count += 2;  // a tautology is never near violation
                 } else if (problem_.value_start[x] + positions_[x] != forbidden) {
@@ -63,7 +63,7 @@ void State::place_clauses() {
             if (clause.count == 1) cost_[clause.critical] += weight_[c];
             if (clause.count == 0) {
                 for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s)
-                    cost_[model_.forbidden_value[s]] += weight_[c];
+                    cost_[index_.forbidden_value[s]] += weight_[c];
                 become_violated<kCounts | kViolated | kConflicted>(c);
             }
         }
@@ -72,14 +72,14 @@ void State::place_clauses() {
 
 void State::place_binary() {
     for (int32_t x = 0; x < problem_.variables; ++x) {
-        for (const Partner* at = model_.matchings.begin(x); at != model_.matchings.end(x); ++at) {
-            const int32_t conflicting = model_.conflict[at->line + positions_[x]];
+        for (const Partner* at = index_.matchings.begin(x); at != index_.matchings.end(x); ++at) {
+            const int32_t conflicting = index_.conflict[at->line + positions_[x]];
             if (conflicting >= 0) cost_[at->first_value + conflicting] += weight_[at->constraint];
             if (x < at->variable && conflicting == positions_[at->variable])
                 become_violated<kCounts | kViolated | kConflicted>(at->constraint);
         }
-        for (const Partner* at = model_.tables.begin(x); at != model_.tables.end(x); ++at) {
-            const uint8_t* row = model_.violation.data() + at->line + int64_t(positions_[x]) * at->size;
+        for (const Partner* at = index_.tables.begin(x); at != index_.tables.end(x); ++at) {
+            const uint8_t* row = index_.violation.data() + at->line + int64_t(positions_[x]) * at->size;
             for (int32_t v = 0; v < at->size; ++v) cost_[at->first_value + v] += weight_[at->constraint] * row[v];
             if (x < at->variable && row[positions_[at->variable]])
                 become_violated<kCounts | kViolated | kConflicted>(at->constraint);
@@ -88,16 +88,16 @@ void State::place_binary() {
 }
 
 void State::place_others() {
-    if (model_.simple) return;
-    for (size_t i = 0; i < model_.families.size(); ++i)
-        if (model_.families[i]) model_.families[i]->place(family_state_[i]);
+    if (index_.simple) return;
+    for (size_t i = 0; i < index_.penalties.size(); ++i)
+        if (index_.penalties[i]) index_.penalties[i]->place(penalty_state_[i]);
     std::vector<uint8_t> entered(problem_.constraints);
-    for (const Occurrence& at : model_.others.items) {
+    for (const Occurrence& at : index_.others.items) {
         const int32_t c = at.constraint;
         if (entered[c]) continue;
         entered[c] = 1;
-        if (!on_demand_) family(c).enter(c, weight_[c], family_state(c));
-        if (!family(c).satisfied(c, family_state(c))) become_violated<kCounts | kViolated | kConflicted>(c);
+        if (!on_demand_) penalties(c).enter(c, weight_[c], penalty_state(c));
+        if (!penalties(c).satisfied(c, penalty_state(c))) become_violated<kCounts | kViolated | kConflicted>(c);
     }
 }
 

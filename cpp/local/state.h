@@ -4,23 +4,27 @@
 // were moved to v (Galinier and Hao's γ table, for any constraint). So moving X from a to b changes the weighted
 // violation by cost[b] − cost[a]; for a clause over two-valued variables the one is "break", the other "make".
 // The weights are the search's own: the score's, or dynamic ones.
+//
+// Clauses and binary tables have their penalties here and not in families/: their moves take nanoseconds, a million of
+// them a second depend on being inlined into the strategy and compiled for just the features it wants. A call through
+// Penalties, which cannot know the features, costs more than the whole update.
 #pragma once
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "local/model.h"
+#include "local/move_index.h"
 
 namespace anycsp::local {
 
 // What a strategy wants kept, fixed at compile time so that nobody pays for more.
 enum Features : unsigned {
-    kNothing = 0,          // costs and score only; needs Score::uniform, weights 1 and Model::simple
-    kCounts = 1,           // score and counts through the constraints that change
-    kViolated = 2,         // the list of violated constraints
-    kConflicted = 4,       // the list of variables of violated constraints
-    kTouched = 8,          // the list of variables whose costs changed
+    kNothing = 0,     // costs and score only; needs Score::uniform, weights 1 and MoveIndex::simple
+    kCounts = 1,      // score and counts through the constraints that change
+    kViolated = 2,    // the list of violated constraints
+    kConflicted = 4,  // the list of variables of violated constraints
+    kTouched = 8,     // the list of variables whose costs changed
 };
 
 // A set of small integers with O(1) insert, erase and draw.
@@ -56,8 +60,8 @@ class IndexSet {
 
 class State {
   public:
-    // With `on_demand`, costs leave out the constraints of Model::others; ask difference().
-    State(const Model& model, bool on_demand);
+    // With `on_demand`, costs leave out the constraints of MoveIndex::others; ask difference().
+    State(const MoveIndex& index, bool on_demand);
     State(const State&) = delete;
 
     // Compute everything from positions and weights.
@@ -71,9 +75,9 @@ class State {
         const Weight* cost = cost_.data() + problem_.value_start[x];
         Weight result = cost[to] - cost[positions_[x]];
         if (on_demand_)
-            for (const Occurrence* at = model_.others.begin(x); at != model_.others.end(x); ++at)
-                result += weight_[at->constraint] * family(at->constraint)
-                                                        .difference(*at, positions_[x], to, family_state(at->constraint));
+            for (const Occurrence* at = index_.others.begin(x); at != index_.others.end(x); ++at)
+                result += weight_[at->constraint] *
+                          penalties(at->constraint).difference(*at, positions_[x], to, penalty_state(at->constraint));
         return result;
     }
 
@@ -81,7 +85,7 @@ class State {
     template <unsigned features>
     void reweigh(int32_t constraint, Weight amount);
 
-    const Model& model() const { return model_; }
+    const MoveIndex& index() const { return index_; }
     const std::vector<int32_t>& positions() const { return positions_; }
     int32_t position(int32_t x) const { return positions_[x]; }
     const Weight* cost_of(int32_t x) const { return cost_.data() + problem_.value_start[x]; }
@@ -89,7 +93,7 @@ class State {
     Weight weight(int32_t c) const { return weight_[c]; }
     const std::vector<Weight>& weights() const { return weight_; }
     Weight score() const { return score_; }
-    int32_t violated_count() const { return model_.score.uniform ? static_cast<int32_t>(score_) : violated_count_; }
+    int32_t violated_count() const { return index_.score.uniform ? static_cast<int32_t>(score_) : violated_count_; }
     int32_t hard_count() const { return hard_count_; }
     bool is_violated(int32_t c) const { return is_violated_[c]; }
     const IndexSet& violated() const { return violated_; }
@@ -104,13 +108,13 @@ class State {
         int32_t count, critical;
     };
 
-    const Family& family(int32_t c) const { return *model_.families[problem_.family_of[c]]; }
-    FamilyState family_state(int32_t c) const { return family_state_[problem_.family_of[c]]; }
+    const Penalties& penalties(int32_t c) const { return *index_.penalties[problem_.family_of[c]]; }
+    PenaltyState penalty_state(int32_t c) const { return penalty_state_[problem_.family_of[c]]; }
 
     template <unsigned features>
     void add_cost(int32_t value, Weight amount) {
         cost_[value] += amount;
-        if constexpr (features & kTouched) touched_.insert(model_.value_variable[value]);
+        if constexpr (features & kTouched) touched_.insert(index_.value_variable[value]);
     }
     template <unsigned features>
     void become_violated(int32_t c);
@@ -132,15 +136,15 @@ class State {
     void place_binary();
     void place_others();
 
-    const Model& model_;
+    const MoveIndex& index_;
     const Problem& problem_;
     const bool on_demand_;
     std::vector<int32_t> positions_;
     std::vector<Weight> cost_, weight_;
-    std::vector<Clause> clause_;  // [constraints]
+    std::vector<Clause> clause_;                 // [constraints]
     std::vector<std::vector<int64_t>> memory_;   // by family
     std::vector<std::vector<int32_t>> penalty_;  // by family
-    std::vector<FamilyState> family_state_;      // views of the two above
+    std::vector<PenaltyState> penalty_state_;    // views of the two above
 
     Weight score_ = 0;
     int32_t violated_count_ = 0, hard_count_ = 0;
@@ -155,7 +159,7 @@ template <unsigned features>
 inline void State::become_violated(int32_t c) {
     if constexpr (features & kCounts) {
         is_violated_[c] = 1;
-        score_ += model_.score.of[c];
+        score_ += index_.score.of[c];
         ++violated_count_;
         hard_count_ += problem_.hard[c];
     }
@@ -172,7 +176,7 @@ template <unsigned features>
 inline void State::become_satisfied(int32_t c) {
     if constexpr (features & kCounts) {
         is_violated_[c] = 0;
-        score_ -= model_.score.of[c];
+        score_ -= index_.score.of[c];
         --violated_count_;
         hard_count_ -= problem_.hard[c];
     }
@@ -187,13 +191,13 @@ inline void State::become_satisfied(int32_t c) {
 
 template <unsigned features>
 inline void State::move_clauses(int32_t left, int32_t entered) {
-    const int32_t* forbidden = model_.forbidden_value.data();
+    const int32_t* forbidden = index_.forbidden_value.data();
     // Costs of the clause's other forbidden values; the mover's own stays, as it is the critical one either side.
     auto add_others = [&](int32_t c, int32_t own, Weight amount) {
         for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s)
             if (forbidden[s] != own) add_cost<features>(forbidden[s], amount);
     };
-    for (const int32_t* at = model_.clauses_at.begin(left); at != model_.clauses_at.end(left); ++at) {
+    for (const int32_t* at = index_.clauses_at.begin(left); at != index_.clauses_at.end(left); ++at) {
         const int32_t c = *at;
         Clause& clause = clause_[c];
         const Weight weight = features == kNothing ? 1 : weight_[c];
@@ -206,7 +210,7 @@ inline void State::move_clauses(int32_t left, int32_t entered) {
         }
         clause.critical ^= left;
     }
-    for (const int32_t* at = model_.clauses_at.begin(entered); at != model_.clauses_at.end(entered); ++at) {
+    for (const int32_t* at = index_.clauses_at.begin(entered); at != index_.clauses_at.end(entered); ++at) {
         const int32_t c = *at;
         Clause& clause = clause_[c];
         const Weight weight = features == kNothing ? 1 : weight_[c];
@@ -223,8 +227,8 @@ inline void State::move_clauses(int32_t left, int32_t entered) {
 
 template <unsigned features>
 inline void State::move_matchings(int32_t x, int32_t from, int32_t to) {
-    for (const Partner* at = model_.matchings.begin(x); at != model_.matchings.end(x); ++at) {
-        const int32_t* line = model_.conflict.data() + at->line;
+    for (const Partner* at = index_.matchings.begin(x); at != index_.matchings.end(x); ++at) {
+        const int32_t* line = index_.conflict.data() + at->line;
         const int32_t before = line[from], after = line[to];
         if (before == after) continue;
         const Weight weight = features == kNothing ? 1 : weight_[at->constraint];
@@ -240,8 +244,8 @@ inline void State::move_matchings(int32_t x, int32_t from, int32_t to) {
 
 template <unsigned features>
 inline void State::move_tables(int32_t x, int32_t from, int32_t to) {
-    for (const Partner* at = model_.tables.begin(x); at != model_.tables.end(x); ++at) {
-        const uint8_t* lines = model_.violation.data() + at->line;
+    for (const Partner* at = index_.tables.begin(x); at != index_.tables.end(x); ++at) {
+        const uint8_t* lines = index_.violation.data() + at->line;
         const uint8_t* before = lines + int64_t(from) * at->size;
         const uint8_t* after = lines + int64_t(to) * at->size;
         const Weight weight = features == kNothing ? 1 : weight_[at->constraint];
@@ -259,10 +263,10 @@ inline void State::move_tables(int32_t x, int32_t from, int32_t to) {
 template <unsigned features>
 void State::move_others(int32_t x, int32_t from, int32_t to) {
     static_assert(features & kCounts);
-    for (const Occurrence* at = model_.others.begin(x); at != model_.others.end(x); ++at) {
+    for (const Occurrence* at = index_.others.begin(x); at != index_.others.end(x); ++at) {
         const int32_t c = at->constraint;
-        family(c).move(*at, from, to, weight_[c], family_state(c));
-        const bool satisfied = family(c).satisfied(c, family_state(c));
+        penalties(c).move(*at, from, to, weight_[c], penalty_state(c));
+        const bool satisfied = penalties(c).satisfied(c, penalty_state(c));
         if (satisfied && is_violated_[c]) become_satisfied<features>(c);
         if (!satisfied && !is_violated_[c]) become_violated<features>(c);
         if constexpr (features & kTouched)
@@ -277,18 +281,18 @@ inline void State::move(int32_t x, int32_t to) {
     if constexpr (features == kNothing) score_ += cost_[first + to] - cost_[first + from];
     positions_[x] = to;
     if constexpr (features & kTouched) touched_.insert(x);
-    if (!model_.clauses_at.empty()) move_clauses<features>(first + from, first + to);
-    if (!model_.matchings.empty()) move_matchings<features>(x, from, to);
-    if (!model_.tables.empty()) move_tables<features>(x, from, to);
+    if (!index_.clauses_at.empty()) move_clauses<features>(first + from, first + to);
+    if (!index_.matchings.empty()) move_matchings<features>(x, from, to);
+    if (!index_.tables.empty()) move_tables<features>(x, from, to);
     if constexpr (features != kNothing)
-        if (!model_.simple) move_others<features>(x, from, to);
+        if (!index_.simple) move_others<features>(x, from, to);
 }
 
 // ── changing weights ─────────────────────────────────────────────────────────────────────────────────────────────
 
 template <unsigned features>
 void State::reweigh_binary(int32_t c, Weight amount) {
-    const anycsp::Family& arrays = problem_.families[problem_.family_of[c]];
+    const Family& arrays = problem_.families[problem_.family_of[c]];
     const int32_t first = problem_.scope_start[c], first_slot = problem_.scope_start[arrays.first_constraint];
     for (int32_t s = first; s < first + 2; ++s) {
         const int32_t other = 2 * first + 1 - s, x = problem_.scope[s], taken = positions_[problem_.scope[other]];
@@ -310,15 +314,15 @@ template <unsigned features>
 void State::reweigh(int32_t c, Weight amount) {
     weight_[c] += amount;
     const int32_t first = problem_.scope_start[c], last = problem_.scope_start[c + 1];
-    const anycsp::Family& arrays = problem_.families[problem_.family_of[c]];
+    const Family& arrays = problem_.families[problem_.family_of[c]];
     if (arrays.kind == Kind::clause) {
         if (clause_[c].count == 1) add_cost<features>(clause_[c].critical, amount);
         if (clause_[c].count == 0)
-            for (int32_t s = first; s < last; ++s) add_cost<features>(model_.forbidden_value[s], amount);
+            for (int32_t s = first; s < last; ++s) add_cost<features>(index_.forbidden_value[s], amount);
     } else if (arrays.kind == Kind::matching || (arrays.kind == Kind::dense && last - first == 2)) {
         reweigh_binary<features>(c, amount);
     } else if (!on_demand_) {
-        family(c).reweigh(c, amount, family_state(c));
+        penalties(c).reweigh(c, amount, penalty_state(c));
         if constexpr (features & kTouched)
             for (int32_t s = first; s < last; ++s) touched_.insert(problem_.scope[s]);
     }

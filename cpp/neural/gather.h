@@ -6,8 +6,8 @@
 // value. Features are taken in chunks that fit the registers.
 #pragma once
 
-#include "neural/kernels.h"
 #include "core/simd.h"
+#include "neural/kernels.h"
 
 namespace {
 
@@ -17,7 +17,7 @@ using anycsp::Block;
 using anycsp::Collected;
 using anycsp::Form;
 using anycsp::Network;
-using anycsp::Run;
+using anycsp::RunView;
 using anycsp::Scratch;
 using anycsp::Tile;
 using anycsp::Topology;
@@ -50,7 +50,7 @@ constexpr float kLowest = -__builtin_inff();
 
 // y(C) for a block of constraints of an exceptional family: one row per slot.
 template <bool MAX>
-void gather_rows(const Topology& t, const Run& run, const Work& work, int width, Block block, float* y) {
+void gather_rows(const Topology& t, const RunView& run, const Work& work, int width, Block block, float* y) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         const int32_t* index = t.place ? t.place : run.rows;
@@ -72,7 +72,8 @@ void gather_rows(const Topology& t, const Run& run, const Work& work, int width,
 }
 
 // The rows that the following block of `rows` constraints will gather.
-inline Ahead following_rows(const Topology& t, const Run& run, const Work& work, int width, const Tile& tile, Block block) {
+inline Ahead following_rows(const Topology& t, const RunView& run, const Work& work, int width, const Tile& tile,
+                            Block block) {
     const int32_t last = block.last + (block.last - block.first);
     if (!block.exceptional || last > tile.last) return {};
     const int32_t* index = t.place ? t.place : run.rows;
@@ -81,7 +82,7 @@ inline Ahead following_rows(const Topology& t, const Run& run, const Work& work,
 
 // y(C) for constraints with stored labels, direct form: message (v, label) of every edge.
 template <bool MAX>
-void gather_labelled(const Topology& t, const Run& run, const Work& work, int width, Block block, float* y) {
+void gather_labelled(const Topology& t, const RunView& run, const Work& work, int width, Block block, float* y) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         float* out = y + offset;
@@ -103,7 +104,8 @@ void gather_labelled(const Topology& t, const Run& run, const Work& work, int wi
 }
 
 // The same in linear form: the variable's total with all labels 1, corrected where a label is 0.
-inline void gather_corrections(const Topology& t, const Run& run, const Work& work, int width, Block block, float* y) {
+inline void gather_corrections(const Topology& t, const RunView& run, const Work& work, int width, Block block,
+                               float* y) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         float* out = y + offset;
@@ -129,16 +131,16 @@ inline void gather_corrections(const Topology& t, const Run& run, const Work& wo
 // What a variable's values receive from the constraints of one tile, onto what they have received already:
 // `own` a row per value, `whole` one per variable. See each function for their meaning.
 struct Receiver {
-    int32_t values;                     // of the variable
-    int32_t first, last;                // its slots
-    const int32_t* constraint;          // by slot, within the tile
+    int32_t values;             // of the variable
+    int32_t first, last;        // its slots
+    const int32_t* constraint;  // by slot, within the tile
     float *own, *whole, *count;
 };
 
 // MAX over exceptional slots. y(v) is the best m(C,1) over slots whose exception is not v, and m(C,0) over those
 // whose it is. Per feature it takes the best m(C,1), the exception it came with, and the best with another
 // exception: `whole` holds the three, `own` collects the m(C,0).
-inline void max_exceptional(const Run& run, const float* messages, int width, const Receiver& r) {
+inline void max_exceptional(const RunView& run, const float* messages, int width, const Receiver& r) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         const float* rows = messages + offset;
@@ -187,7 +189,7 @@ inline void max_exceptional(const Run& run, const float* messages, int width, co
 
 // SUM over exceptional slots, direct form: `whole` is the total of m(C,1), `own` Σ m(C,0) − m(C,1) over the slots
 // whose exception the value is.
-inline void sum_exceptional(const Run& run, const float* messages, int width, const Receiver& r) {
+inline void sum_exceptional(const RunView& run, const float* messages, int width, const Receiver& r) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         Vec sum[F];
@@ -198,8 +200,8 @@ inline void sum_exceptional(const Run& run, const float* messages, int width, co
             EACH_VECTOR(j) sum[j] += load(row + width + j * kLanes);
             if (position >= 0) {
                 float* to = r.own + int64_t(position) * width + offset;
-                EACH_VECTOR(j) store(to + j * kLanes, load(to + j * kLanes) + load(row + j * kLanes) -
-                                                          load(row + width + j * kLanes));
+                EACH_VECTOR(j)
+                store(to + j * kLanes, load(to + j * kLanes) + load(row + j * kLanes) - load(row + width + j * kLanes));
             }
         }
         EACH_VECTOR(j) store(r.whole + offset + j * kLanes, sum[j]);
@@ -208,7 +210,8 @@ inline void sum_exceptional(const Run& run, const float* messages, int width, co
 
 // Direct form over slots with stored labels: message (C, label) of every edge, into `own`.
 template <bool MAX>
-inline void add_labelled(const Run& run, const int64_t* label_of, const float* messages, int width, const Receiver& r) {
+inline void add_labelled(const RunView& run, const int64_t* label_of, const float* messages, int width,
+                         const Receiver& r) {
     for_chunks(width, [&](auto size, int offset) {
         constexpr int F = decltype(size)::value;
         for (int32_t p = 0; p < r.values; ++p) {
@@ -227,7 +230,7 @@ inline void add_labelled(const Run& run, const int64_t* label_of, const float* m
 
 // Linear form, exceptional slots: `whole` = Σ a/σ over the slots, `own` the part where the value is the exception,
 // `count` how many slots those are.
-inline void linear_exceptional(const Run& run, const float* messages, int width, const Receiver& r) {
+inline void linear_exceptional(const RunView& run, const float* messages, int width, const Receiver& r) {
     for (int32_t i = r.first; i < r.last; ++i)
         if (run.exceptions[i] >= 0) r.count[run.exceptions[i]] += 1.f;
     for_chunks(width, [&](auto size, int offset) {
@@ -267,7 +270,7 @@ inline void linear_exceptional(const Run& run, const float* messages, int width,
 }
 
 // Linear form, slots with stored labels.
-inline void linear_labelled(const Run& run, const int64_t* label_of, const float* messages, int width,
+inline void linear_labelled(const RunView& run, const int64_t* label_of, const float* messages, int width,
                             const Receiver& r) {
     for (int32_t i = r.first; i < r.last; ++i) {
         const uint8_t* label = run.labels + label_of[i];

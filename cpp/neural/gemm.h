@@ -5,8 +5,8 @@
 // every output is the same chain of multiply-adds whatever tile it falls into, so results do not depend on blocks.
 #pragma once
 
-#include "neural/kernels.h"
 #include "core/simd.h"
+#include "neural/kernels.h"
 
 namespace {
 
@@ -79,8 +79,8 @@ void multiply(const Matrix& m, const float* in, int in_stride, int rows, float* 
     int column = 0;
     for (; column + kPanel <= m.outputs; column += kPanel) {
         int first = m.triangular ? column : 0;  // an upper triangular factor needs no input before its diagonal
-        panel<kTileVectors, START, FINISH>(in, in_stride, rows, first, m.inputs, weights, m.bias + column,
-                                           out + column, out_stride, ahead);
+        panel<kTileVectors, START, FINISH>(in, in_stride, rows, first, m.inputs, weights, m.bias + column, out + column,
+                                           out_stride, ahead);
         weights += m.inputs * kPanel;
     }
     for (; column < m.outputs; column += kLanes) {

@@ -2,10 +2,10 @@
 // aggregate, M_C), update (gather, U_V, pool, U_X, GRU, O, sample). Compiled once per instruction set.
 #include "neural/kernels.h"
 
+#include "core/simd.h"
 #include "neural/gather.h"
 #include "neural/gemm.h"
 #include "neural/layers.h"
-#include "core/simd.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ inline void clear(float* to, int64_t count, float value = 0.f) {
 // violated[p]: weight of X's constraints that its value p alone would leave violated; `weight(c)` of constraint c.
 // Returns the weight of all of them.
 template <class Weight>
-float violated_weight(const Topology& t, const Run& run, int32_t x, float* violated, Weight weight) {
+float violated_weight(const Topology& t, const RunView& run, int32_t x, float* violated, Weight weight) {
     const int32_t values = t.value_start[x + 1] - t.value_start[x];
     float degree = 0;
     for (int32_t p = 0; p < values; ++p) violated[p] = 0;
@@ -52,13 +52,13 @@ float violated_weight(const Topology& t, const Run& run, int32_t x, float* viola
 }
 
 // Most problems are unweighted, and then no constraint need be looked up.
-inline float violated_weight(const Topology& t, const Run& run, const float* weights, int32_t x, float* violated) {
+inline float violated_weight(const Topology& t, const RunView& run, const float* weights, int32_t x, float* violated) {
     if (!weights) return violated_weight(t, run, x, violated, [](int32_t) { return 1.f; });
     return violated_weight(t, run, x, violated, [weights](int32_t c) { return weights[c]; });
 }
 
 // What the encoder's first layer adds for L_V and the gain features: its starting values, one row a value.
-void encoder_inputs(const Network& n, const Topology& t, const Run& run, Scratch& s, Block block, float* out) {
+void encoder_inputs(const Network& n, const Topology& t, const RunView& run, Scratch& s, Block block, float* out) {
     const int width = n.width;
     for (int32_t x = block.first; x < block.last; ++x) {
         const int32_t values = t.value_start[x + 1] - t.value_start[x], now = run.positions[x];
@@ -82,7 +82,7 @@ void encoder_inputs(const Network& n, const Topology& t, const Run& run, Scratch
 // Writes a variable's rows of `Work::rows`: row(e) for no exception (e = −1) and for each value, or for each slot.
 // `row(e, to)` computes one.
 template <class Row>
-inline void write_rows(const Topology& t, const Run& run, const Work& work, int width, int32_t x, Row row) {
+inline void write_rows(const Topology& t, const RunView& run, const Work& work, int width, int32_t x, Row row) {
     if (!t.place) {
         row(-1, work.rows + int64_t(x) * width);
         float* to = work.rows + int64_t(t.variables + t.value_start[x]) * width;
@@ -96,7 +96,8 @@ inline void write_rows(const Topology& t, const Run& run, const Work& work, int 
 
 // ⊕ of a variable's messages m(v,1), the exception's exchanged for m(v,0); m is [values][2][width]. MAX needs the best
 // message with label 1, its value, and the second best, in `best`.
-void max_rows(const Topology& t, const Run& run, const Work& work, int width, int32_t x, const float* m, float* best) {
+void max_rows(const Topology& t, const RunView& run, const Work& work, int width, int32_t x, const float* m,
+              float* best) {
     const int32_t values = t.value_start[x + 1] - t.value_start[x];
     for (int j = 0; j < width; j += kLanes) {
         const float* m1 = m + width + j;
@@ -125,7 +126,8 @@ void max_rows(const Topology& t, const Run& run, const Work& work, int width, in
     });
 }
 
-void sum_rows(const Topology& t, const Run& run, const Work& work, int width, int32_t x, const float* m, float* sum) {
+void sum_rows(const Topology& t, const RunView& run, const Work& work, int width, int32_t x, const float* m,
+              float* sum) {
     const int32_t values = t.value_start[x + 1] - t.value_start[x];
     for (int j = 0; j < width; j += kLanes) {
         Vec total{};
@@ -139,14 +141,15 @@ void sum_rows(const Topology& t, const Run& run, const Work& work, int width, in
     });
 }
 
-void encode(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block) {
+void encode(const Network& n, const Topology& t, const RunView& run, const Work& work, Scratch& s, Block block) {
     const int width = n.width;
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
     float* x = work.x + int64_t(first) * width;
     begin(s);
     encoder_inputs(n, t, run, s, block, s.b);
     finish(s, anycsp::kOther);
-    multiply<Start::accumulate, Finish::relu>(n.encoder1, run.state + int64_t(first) * width, width, rows, s.b, width, s.ahead);
+    multiply<Start::accumulate, Finish::relu>(n.encoder1, run.state + int64_t(first) * width, width, rows, s.b, width,
+                                              s.ahead);
     multiply(n.encoder2, s.b, width, rows, s.a, width, s.ahead);
     finish(s, anycsp::kGemm);
     normalise(n.encoder_norm, s.a, width, rows, width, n.hidden, s.scalar, x, width);
@@ -193,7 +196,7 @@ void encode(const Network& n, const Topology& t, const Run& run, const Work& wor
 
 // ── constrain: y(C) = ⊕ messages, M_C ──────────────────────────────────────────────────────────────────────────────
 
-void constrain(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, const Tile& tile,
+void constrain(const Network& n, const Topology& t, const RunView& run, const Work& work, Scratch& s, const Tile& tile,
                Block block) {
     const int width = n.width, rows = block.last - block.first;
     const bool maximum = n.aggregation == Aggregation::max, linear = n.form == Form::linear;
@@ -219,7 +222,8 @@ void constrain(const Network& n, const Topology& t, const Run& run, const Work& 
             for (int j = 0; j < width; j += kLanes) {
                 Vec sum = load(y + i * width + j) * scale;
                 if (feature)
-                    sum += feature[0] * load(n.constraint_weight + j) + feature[1] * load(n.constraint_weight + width + j);
+                    sum +=
+                        feature[0] * load(n.constraint_weight + j) + feature[1] * load(n.constraint_weight + width + j);
                 if (linear) sum = positive(sum + load(n.constraint1_bias + j));
                 store(y + i * width + j, sum);
             }
@@ -262,8 +266,8 @@ void clear_collected(const Network& n, const Topology& t, const Collected& c, in
 }
 
 // Adds what the values of a block receive from the constraints of a tile; `c` begins at the block.
-void receive(const Network& n, const Topology& t, const Run& run, const float* messages, const Tile& tile, Block block,
-             const Collected& c) {
+void receive(const Network& n, const Topology& t, const RunView& run, const float* messages, const Tile& tile,
+             Block block, const Collected& c) {
     const int width = n.width;
     const bool maximum = n.aggregation == Aggregation::max, linear = n.form == Form::linear;
     for (int32_t x = block.first; x < block.last; ++x) {
@@ -282,8 +286,9 @@ void receive(const Network& n, const Topology& t, const Run& run, const float* m
         r.last = tile.labelled_start[x + 1];
         r.constraint = t.labelled_constraint;
         if (r.first < r.last)
-            (linear ? linear_labelled : maximum ? add_labelled<true> : add_labelled<false>)(run, t.labelled_label,
-                                                                                            messages, width, r);
+            (linear    ? linear_labelled
+             : maximum ? add_labelled<true>
+                       : add_labelled<false>)(run, t.labelled_label, messages, width, r);
     }
 }
 
@@ -302,7 +307,7 @@ Collected offset(const Network& n, const Topology& t, const Collected& c, int32_
 }
 
 // With several tiles: what a block of variables receives from one of them, kept for `update`.
-void collect(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, const Tile& tile,
+void collect(const Network& n, const Topology& t, const RunView& run, const Work& work, Scratch& s, const Tile& tile,
              Block block) {
     const Collected c = offset(n, t, work.collected, 0, block.first);
     begin(s);
@@ -333,8 +338,8 @@ void first_layer_direct(const Network& n, const Topology& t, const Work& work, S
                 } else if (maximum && binary) {
                     // `own` has it all
                 } else if (maximum) {
-                    const Vec others = load_int(whole + 2 * width + j) == position ? load(whole + width + j)
-                                                                                   : load(whole + j);
+                    const Vec others =
+                        load_int(whole + 2 * width + j) == position ? load(whole + width + j) : load(whole + j);
                     y = max(y, others);
                 } else {
                     y = (y + load(whole + j)) * scale;
@@ -395,7 +400,7 @@ void pool(const Network& n, const Topology& t, Block block, const float* z, floa
 }
 
 // Constraints that were violated lately pull at their variables: see guidance.py.
-void guide(const Topology& t, const Run& run, Scratch& s, Block block) {
+void guide(const Topology& t, const RunView& run, Scratch& s, Block block) {
     for (int32_t x = block.first; x < block.last; ++x) {
         if (violated_weight(t, run, run.trace, x, s.scalar) == 0) continue;
         const float pull = run.guidance / t.degree[x];
@@ -404,7 +409,7 @@ void guide(const Topology& t, const Run& run, Scratch& s, Block block) {
     }
 }
 
-void sample(const Topology& t, const Run& run, Scratch& s, Block block) {
+void sample(const Topology& t, const RunView& run, Scratch& s, Block block) {
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
     const float inverse = 1.f / run.temperature;
     for (int32_t x = block.first; x < block.last; ++x) {
@@ -421,7 +426,7 @@ void sample(const Topology& t, const Run& run, Scratch& s, Block block) {
                                 uniform(run.key, static_cast<uint64_t>(x)), run.positions[x]);
 }
 
-void update_block(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, Block block,
+void update_block(const Network& n, const Topology& t, const RunView& run, const Work& work, Scratch& s, Block block,
                   const Collected& received) {
     const int width = n.width;
     const int32_t first = t.value_start[block.first], rows = t.value_start[block.last] - first;
@@ -471,9 +476,9 @@ void update_block(const Network& n, const Topology& t, const Run& run, const Wor
 }
 
 // Several blocks at a time: with large domains a block holds a variable or two, too few to gather for efficiently.
-void update(const Network& n, const Topology& t, const Run& run, const Work& work, Scratch& s, const Block* blocks,
+void update(const Network& n, const Topology& t, const RunView& run, const Work& work, Scratch& s, const Block* blocks,
             int32_t count) {
-    const Block group = {blocks[0].first, blocks[count - 1].last, false};
+    const Block group = {{blocks[0].first, blocks[count - 1].last}, false};
     begin(s);
     if (t.tile_count == 1) {
         clear_collected(n, t, s.collected, group.last - group.first,

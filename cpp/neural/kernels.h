@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "core/range.h"
+
 namespace anycsp {
 
 enum class Aggregation : int32_t { sum, mean, max };
@@ -26,7 +28,7 @@ struct Norm {
     const float *scale = nullptr, *shift = nullptr;
 };
 
-// The policy, as weights.py prepares it: matrices in front of a LayerNorm are centred, so its mean is zero.
+// The policy, as native_weights.py prepares it: matrices in front of a LayerNorm are centred, so its mean is zero.
 struct Network {
     int32_t hidden = 0, width = 0;  // d, and d padded to whole vectors
     Aggregation aggregation = Aggregation::max;
@@ -48,8 +50,8 @@ struct Network {
 
     Matrix value1, value2;  // linear: value1 reads [x, exceptional sum]
     Norm value_norm;
-    Matrix total;                     // linear: the per-variable total through M_C's label-1 half and value1
-    const float* label1 = nullptr;    // linear: value1 of the label-1 shift, once per slot
+    Matrix total;                      // linear: the per-variable total through M_C's label-1 half and value1
+    const float* label1 = nullptr;     // linear: value1 of the label-1 shift, once per slot
     const float* exception = nullptr;  // linear: value1 of the shifts' difference, once per label 0
 
     Matrix variable1, variable2;
@@ -66,11 +68,11 @@ struct Network {
 struct Topology {
     int32_t variables = 0, values = 0, constraints = 0, largest_domain = 0;
     const int32_t *value_start = nullptr, *scope_start = nullptr, *scope = nullptr;
-    const float* constraint_edges = nullptr;  // [constraints] Σ domain sizes of the scope
+    const float* constraint_edges = nullptr;   // [constraints] Σ domain sizes of the scope
     const float* constraint_weight = nullptr;  // [constraints] relative weight, null where all are 1
-    const float* weight_features = nullptr;   // [constraints][2], null where all are zero
-    const int64_t* label_start = nullptr;     // [slots] a slot's first label; −1 in exceptional families
-    const float* degree = nullptr;            // [variables] slots
+    const float* weight_features = nullptr;    // [constraints][2], null where all are zero
+    const int64_t* label_start = nullptr;      // [slots] a slot's first label; −1 in exceptional families
+    const float* degree = nullptr;             // [variables] slots
     bool any_exceptional = false, any_labelled = false;
     const int32_t* place = nullptr;  // [slots] the row of a slot where every slot has its own, else null
     // Slots by tile and variable: those of exceptional families, and those with stored labels. A tile is a range of
@@ -81,13 +83,12 @@ struct Topology {
     const int64_t* labelled_label = nullptr;
 };
 
-struct Tile {
-    int32_t first, last;                                // constraints
+struct Tile : Range {                                   // constraints
     const int32_t *exceptional_start, *labelled_start;  // [variables + 1] into the arrays of Topology
 };
 
 // One run's persistent arrays.
-struct Run {
+struct RunView {
     float* state = nullptr;               // [values][width] h
     int32_t* positions = nullptr;         // [variables]
     const int32_t* rows = nullptr;        // [slots] the row of `Work::rows` an exceptional slot contributes, or null
@@ -98,7 +99,7 @@ struct Run {
     float temperature = 1;
     const float* trace = nullptr;  // [constraints] how long each was violated lately; null without guidance
     float guidance = 0;            // what a logit loses where its value leaves all violated, at a trace of 1
-    bool sample = true;  // draw new positions (global sampling), or leave that to the caller
+    bool sample = true;            // draw new positions (global sampling), or leave that to the caller
 };
 
 // What values have received so far (gather.h): by value, by variable, and by value how often it is the exception.
@@ -129,30 +130,29 @@ struct Ahead {
 
 // One thread's buffers and clock.
 struct Scratch {
-    float *a = nullptr, *b = nullptr;        // [rows][width], twice that for `a` in the linear form
-    float *zh = nullptr, *gates = nullptr;   // [rows][2·width]
+    float *a = nullptr, *b = nullptr;         // [rows][width], twice that for `a` in the linear form
+    float *zh = nullptr, *gates = nullptr;    // [rows][2·width]
     float *pool = nullptr, *pool2 = nullptr;  // [variables][width]
-    float* scalar = nullptr;                                            // [rows]
-    Collected collected;                                                // with one tile: of a group of blocks
+    float* scalar = nullptr;                  // [rows]
+    Collected collected;                      // with one tile: of a group of blocks
     Ahead ahead;
-    double (*now)() = nullptr;                                          // null unless profiling
-    double reading = 0;                                                 // seconds the clock takes to be read
+    double (*now)() = nullptr;  // null unless profiling
+    double reading = 0;         // seconds the clock takes to be read
     double last = 0, seconds[kPhases] = {};
 };
 
 // A range of variables, or of constraints of one form.
-struct Block {
-    int32_t first, last;
+struct Block : Range {
     bool exceptional;
 };
 
 struct Kernels {
     const char* name;
     int32_t lanes, panel;
-    void (*encode)(const Network&, const Topology&, const Run&, const Work&, Scratch&, Block);
-    void (*constrain)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Tile&, Block);
-    void (*collect)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Tile&, Block);
-    void (*update)(const Network&, const Topology&, const Run&, const Work&, Scratch&, const Block*, int32_t count);
+    void (*encode)(const Network&, const Topology&, const RunView&, const Work&, Scratch&, Block);
+    void (*constrain)(const Network&, const Topology&, const RunView&, const Work&, Scratch&, const Tile&, Block);
+    void (*collect)(const Network&, const Topology&, const RunView&, const Work&, Scratch&, const Tile&, Block);
+    void (*update)(const Network&, const Topology&, const RunView&, const Work&, Scratch&, const Block*, int32_t count);
     double (*peak)(int64_t iterations);  // multiply-adds done by a register-only loop
 };
 

@@ -1,41 +1,26 @@
-// L_E of one assignment: exceptions of ≠ and clauses, stored labels of every other family, and what is violated.
+// L_E of one assignment of a run: exceptions of ≠ and clauses, stored labels of every other family, and what is violated.
 #pragma once
 
-#include <cstdint>
-
+#include "families/labels.h"
 #include "neural/layout.h"
-#include "core/problem.h"
 
 namespace anycsp {
 
-struct Violation {
-    int64_t violated = 0, hard = 0;
-    double weight = 0;
-    double score = 0;  // what a search minimises: weight, any hard constraint before all the soft ones together
+struct Labels {
+    EdgeLabels edges;
+    Exceptions exceptions;
 
-    void add(const Violation& other) {
-        violated += other.violated;
-        hard += other.hard;
-        weight += other.weight;
-        score += other.score;
+    // The label of the current value of its first variable says so, where labels are up to date.
+    bool satisfied(const Problem& p, const Family& f, int32_t constraint) const {
+        const int32_t slot = p.scope_start[constraint], now = edges.positions[p.scope[slot]];
+        return f.exceptional() ? exceptions.of(slot) != now : edges.of(slot)[now] != 0;
     }
 };
 
-// One run's labels for `positions`. Exceptions are kept twice, for the constraints and for the values to read
-// (kernels.h, Run), and written only where they change, which soon is at few slots in a step.
-struct Labels {
-    const int32_t* positions;  // [variables]
-    int32_t* rows;             // [slots], or null
-    int32_t* exceptions;       // by layout.place
-    int32_t* critical;         // [constraints] of a clause: which of its slots are exceptions
-    uint8_t* labels;           // [layout.labels]
-};
-
 // The labels of an assignment where nothing is an exception, consistent for relabel to start from.
-void clear(const Problem& problem, const Layout& layout, const Labels& run);
+void clear(const Problem& problem, const Labels& run);
 
-// Relabels the constraints of a chunk and sums what they violate: a constraint holds iff the label of its first
-// variable's current value says so. Labels of external families are there already.
+// Relabels the constraints of a chunk and sums what they violate. Labels of external families are there already.
 Violation relabel(const Problem& problem, const Layout& layout, const Chunk& chunk, const Labels& run);
 
 }  // namespace anycsp

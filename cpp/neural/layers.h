@@ -1,10 +1,10 @@
 // Row-wise pieces between the matrix products: LayerNorm, pooling, the GRU's gates, softmax sampling.
 #pragma once
 
+#include "core/simd.h"
 #include "neural/gemm.h"
 #include "neural/kernels.h"
 #include "neural/randomness.h"
-#include "core/simd.h"
 
 namespace {
 
@@ -64,7 +64,7 @@ inline void gru(const float* gates, const float* new_input, const float* new_hid
                 float* state) {
     for (int i = 0; i < rows; ++i)
         for (int j = 0; j < width; j += kLanes) {
-            const float *g = gates + i * 2 * width + j;
+            const float* g = gates + i * 2 * width + j;
             Vec reset = 1.f / (1.f + exp(-load(g)));
             Vec s = load(new_input + i * width + j) + reset * load(new_hidden + i * width + j);
             const Vec limit = splat(25.f);  // σ and tanh are 0 or 1 to float precision well before

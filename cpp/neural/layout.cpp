@@ -8,7 +8,7 @@
 namespace anycsp {
 namespace {
 
-constexpr int32_t kChunk = 4096;       // constraints relabelled at a time
+constexpr int32_t kChunk = 4096;        // constraints relabelled at a time
 constexpr int32_t kGroupVariables = 8;  // gathered for at a time in exceptional families, where blocks hold fewer
 
 // Messages of constraints are gathered at random, so those kept at once should fit the second-level cache. But every
@@ -23,7 +23,8 @@ int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 48; }
 // Products of d×d per step, in units of d² multiply-adds. The linear form trades M_C's three products per
 // constraint for half a product (a triangular one), against two more per value and two per variable.
 Form choose_form(const Problem& p, Aggregation aggregation, const std::string& wanted) {
-    if (wanted != "auto" && wanted != "direct" && wanted != "linear") throw std::invalid_argument("unknown form " + wanted);
+    if (wanted != "auto" && wanted != "direct" && wanted != "linear")
+        throw std::invalid_argument("unknown form " + wanted);
     if (aggregation == Aggregation::max) {
         if (wanted == "linear") throw std::invalid_argument("MAX has no linear form");
         return Form::direct;
@@ -65,8 +66,7 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
     : form(choose_form(p, aggregation, wanted)), score(scores(p)), relative_weight(relative_weights(p)) {
     constraint_edges.resize(p.constraints);
     for (int32_t c = 0; c < p.constraints; ++c)
-        constraint_edges[c] =
-            static_cast<float>(p.edge_start[p.scope_start[c + 1]] - p.edge_start[p.scope_start[c]]);
+        constraint_edges[c] = static_cast<float>(p.edge_start[p.scope_start[c + 1]] - p.edge_start[p.scope_start[c]]);
     if (weighted) {
         weight_features.resize(2 * size_t(p.constraints));
         bool any = false;
@@ -128,12 +128,13 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
     for (int32_t x = 0; x < p.variables;) {
         int32_t last = x + 1;
         while (last < p.variables && p.value_start[last + 1] - p.value_start[x] <= rows) ++last;
-        variable_blocks.push_back({x, last, false});
+        variable_blocks.push_back({{x, last}, false});
         largest_block = std::max(largest_block, p.value_start[last] - p.value_start[x]);
         most_variables_in_block = std::max(most_variables_in_block, last - x);
         x = last;
     }
-    const bool exceptional = std::any_of(p.families.begin(), p.families.end(), [](const Family& f) { return f.exceptional(); });
+    const bool exceptional =
+        std::any_of(p.families.begin(), p.families.end(), [](const Family& f) { return f.exceptional(); });
     group_block.assign(1, 0);
     for (size_t block = 0; block < variable_blocks.size();) {
         const int32_t first = variable_blocks[block].first;
@@ -142,20 +143,19 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
             ++last;
         group_block.push_back(static_cast<int32_t>(last));
         most_variables_in_group = std::max(most_variables_in_group, variable_blocks[last - 1].last - first);
-        largest_group =
-            std::max(largest_group, p.value_start[variable_blocks[last - 1].last] - p.value_start[first]);
+        largest_group = std::max(largest_group, p.value_start[variable_blocks[last - 1].last] - p.value_start[first]);
         block = last;
     }
     for (size_t i = 0; i < p.families.size(); ++i) {
         const Family& f = p.families[i];
         for (int32_t c = f.first_constraint; c < f.last_constraint; c += rows)
-            constraint_blocks.push_back({c, std::min(c + rows, f.last_constraint), f.exceptional()});
+            constraint_blocks.push_back({{c, std::min(c + rows, f.last_constraint)}, f.exceptional()});
         for (int32_t c = f.first_constraint; c < f.last_constraint;) {
             int32_t last = c + 1;
             while (last < f.last_constraint && last - c < kChunk &&
                    p.constraint_instance[last] == p.constraint_instance[c])
                 ++last;
-            chunks.push_back({static_cast<int32_t>(i), c, last, p.constraint_instance[c]});
+            chunks.push_back({{c, last}, static_cast<int32_t>(i), p.constraint_instance[c]});
             c = last;
         }
     }
@@ -172,13 +172,13 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
         const int32_t first = constraint_blocks[block].first;
         int32_t last = block + 1;
         while (last < blocks && constraint_blocks[last].last - first <= size) ++last;
-        tiles.push_back({first, constraint_blocks[last - 1].last, nullptr, nullptr});
+        tiles.push_back({{first, constraint_blocks[last - 1].last}, nullptr, nullptr});
         tile_block.push_back(last);
         largest_tile = std::max(largest_tile, tiles.back().last - first);
         block = last;
     }
     if (tiles.empty()) {
-        tiles.push_back({0, 0, nullptr, nullptr});
+        tiles.push_back({{0, 0}, nullptr, nullptr});
         tile_block.push_back(0);
     }
 }

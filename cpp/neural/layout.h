@@ -5,15 +5,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "neural/kernels.h"
 #include "core/problem.h"
+#include "core/range.h"
+#include "neural/kernels.h"
 
 namespace anycsp {
 
 // Constraints of one family and one instance, the unit of relabelling: its violations are summed in order,
 // so that totals do not depend on threads.
-struct Chunk {
-    int32_t family, first, last, instance;
+struct Chunk : Range {
+    int32_t family, instance;
 };
 
 struct Layout {
@@ -35,8 +36,8 @@ struct Layout {
     int32_t largest_block = 0;  // rows of a block
     int32_t largest_group = 0;  // values of a group
     int32_t most_variables_in_block = 0, most_variables_in_group = 0;
-    int32_t largest_tile = 0;   // constraints
-    Topology topology;                              // views of the above and of the problem
+    int32_t largest_tile = 0;  // constraints
+    Topology topology;         // views of the above and of the problem
 
     // tile_bytes: messages kept at once; 0 for the default.
     Layout(const Problem& problem, Aggregation aggregation, int32_t hidden, bool weighted, const char* form,
@@ -44,7 +45,7 @@ struct Layout {
     Layout(const Layout&) = delete;
     Layout& operator=(const Layout&) = delete;
 
-private:
+  private:
     void cut_blocks(const Problem& problem, int32_t hidden, int64_t tile_bytes);
     void sort_slots(const Problem& problem);
 };

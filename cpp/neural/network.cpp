@@ -1,24 +1,18 @@
 #include "neural/network.h"
 
-#include <nanobind/ndarray.h>
-
 #include <stdexcept>
 #include <string>
-
-namespace nb = nanobind;
 
 namespace anycsp {
 namespace {
 
-using Array = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
-
 // The named array, computed and checked to have exactly this shape.
-Array array_of(const nb::dict& arrays, const std::string& name, size_t outputs, size_t inputs) {
-    if (!arrays.contains(name.c_str())) throw std::invalid_argument("missing weights " + name);
-    auto array = nb::cast<Array>(nb::object(arrays[name.c_str()])());
-    bool fits = inputs == 0 ? array.ndim() == 1 && array.shape(0) == outputs
-                            : array.ndim() == 2 && array.shape(0) == outputs && array.shape(1) == inputs;
-    if (!fits) throw std::invalid_argument("weights " + name + " have the wrong shape");
+WeightArray array_of(const WeightArrays& arrays, const std::string& name, size_t outputs, size_t inputs) {
+    if (!arrays.contains(name)) throw std::invalid_argument("missing weights " + name);
+    WeightArray array = arrays.get(name);
+    const std::vector<size_t> expected =
+        inputs == 0 ? std::vector<size_t>{outputs} : std::vector<size_t>{outputs, inputs};
+    if (array.shape != expected) throw std::invalid_argument("weights " + name + " have the wrong shape");
     return array;
 }
 
@@ -30,15 +24,15 @@ float* PackedNetwork::keep(size_t size) {
 }
 
 // A vector of `parts` runs of d features, each padded on its own; rows of a [k, d] array count as parts.
-const float* PackedNetwork::row(const nb::dict& arrays, const char* name, int32_t parts) {
+const float* PackedNetwork::row(const WeightArrays& arrays, const char* name, int32_t parts) {
     const int32_t d = network_.hidden, width = network_.width;
     auto source = array_of(arrays, name, size_t(parts) * d, 0);
     float* result = keep(size_t(parts) * width);
-    for (int32_t i = 0; i < parts * d; ++i) result[i / d * width + i % d] = source.data()[i];
+    for (int32_t i = 0; i < parts * d; ++i) result[i / d * width + i % d] = source.data[i];
     return result;
 }
 
-Matrix PackedNetwork::matrix(const nb::dict& arrays, const char* name, int32_t output_parts, int32_t input_parts) {
+Matrix PackedNetwork::matrix(const WeightArrays& arrays, const char* name, int32_t output_parts, int32_t input_parts) {
     const int32_t d = network_.hidden, width = network_.width;
     auto source = array_of(arrays, name, size_t(output_parts) * d, size_t(input_parts) * d);
     Matrix m;
@@ -49,26 +43,25 @@ Matrix PackedNetwork::matrix(const nb::dict& arrays, const char* name, int32_t o
     for (int32_t o = 0; o < output_parts * d; ++o) {
         const int32_t column = o / d * width + o % d;
         const int32_t panel = column < full ? kernels_.panel : kernels_.lanes;
-        const int32_t start = column < full ? column / panel * panel
-                                            : full + (column - full) / panel * panel;
+        const int32_t start = column < full ? column / panel * panel : full + (column - full) / panel * panel;
         for (int32_t i = 0; i < input_parts * d; ++i) {
             const int32_t k = i / d * width + i % d;
             packed[size_t(start) * m.inputs + size_t(k) * panel + (column - start)] =
-                source.data()[size_t(o) * input_parts * d + i];
+                source.data[size_t(o) * input_parts * d + i];
         }
     }
     m.packed = packed;
     const std::string bias = std::string(name) + ".bias";
-    m.bias = arrays.contains(bias.c_str()) ? row(arrays, bias.c_str(), output_parts) : keep(m.outputs);
+    m.bias = arrays.contains(bias) ? row(arrays, bias.c_str(), output_parts) : keep(m.outputs);
     return m;
 }
 
-Norm PackedNetwork::norm(const nb::dict& arrays, const char* name, int32_t parts) {
+Norm PackedNetwork::norm(const WeightArrays& arrays, const char* name, int32_t parts) {
     return {row(arrays, (std::string(name) + ".scale").c_str(), parts),
             row(arrays, (std::string(name) + ".shift").c_str(), parts)};
 }
 
-PackedNetwork::PackedNetwork(const nb::dict& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
+PackedNetwork::PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
                              float inertia, const Kernels& kernels)
     : kernels_(kernels) {
     if (hidden < 1) throw std::invalid_argument("hidden size below 1");
@@ -112,7 +105,7 @@ PackedNetwork::PackedNetwork(const nb::dict& arrays, int32_t hidden, Aggregation
     n.new_hidden = matrix(arrays, "new_hidden", 1, 1);
     n.output1 = matrix(arrays, "output1", 1, 1);
     n.output2 = row(arrays, "output2", 1);
-    n.output2_bias = array_of(arrays, "output2_bias", 1, 0).data()[0];
+    n.output2_bias = array_of(arrays, "output2_bias", 1, 0).data[0];
 }
 
 }  // namespace anycsp

@@ -1,8 +1,8 @@
 // The policy's weights as the kernels read them: padded to whole vectors, packed in panels.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "core/buffer.h"
@@ -10,21 +10,36 @@
 
 namespace anycsp {
 
-// Owns what a Network points to. `arrays` is the dictionary of neural/native_weights.py: a function for each array, called
-// when that is packed.
+// One array of the policy's weights, kept alive while it is packed.
+struct WeightArray {
+    std::shared_ptr<const void> owner;
+    const float* data = nullptr;
+    std::vector<size_t> shape;
+};
+
+// The arrays of neural/native_weights.py by name. Each may be computed when asked for, so that not all of them are in memory at
+// once.
+class WeightArrays {
+  public:
+    virtual ~WeightArrays() = default;
+    virtual bool contains(const std::string& name) const = 0;
+    virtual WeightArray get(const std::string& name) const = 0;
+};
+
+// Owns what a Network points to.
 class PackedNetwork {
-public:
-    PackedNetwork(const nanobind::dict& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
+  public:
+    PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
                   float inertia, const Kernels& kernels);
     PackedNetwork(const PackedNetwork&) = delete;
     PackedNetwork& operator=(const PackedNetwork&) = delete;
 
     const Network& view() const { return network_; }
 
-private:
-    const float* row(const nanobind::dict& arrays, const char* name, int32_t parts);
-    Matrix matrix(const nanobind::dict& arrays, const char* name, int32_t output_parts, int32_t input_parts);
-    Norm norm(const nanobind::dict& arrays, const char* name, int32_t parts);
+  private:
+    const float* row(const WeightArrays& arrays, const char* name, int32_t parts);
+    Matrix matrix(const WeightArrays& arrays, const char* name, int32_t output_parts, int32_t input_parts);
+    Norm norm(const WeightArrays& arrays, const char* name, int32_t parts);
     float* keep(size_t size);
 
     const Kernels& kernels_;

@@ -3,14 +3,9 @@
 
 #include <cstdint>
 
-namespace {
+#include "core/splitmix.h"
 
-inline uint64_t mix(uint64_t x) {  // splitmix64's finaliser
-    x += 0x9E3779B97F4A7C15ull;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-    return x ^ (x >> 31);
-}
+namespace {
 
 inline uint64_t step_key(uint64_t seed, uint64_t run, uint64_t step) { return mix(mix(mix(seed) + run) + step); }
 

@@ -11,9 +11,7 @@
 namespace anycsp {
 namespace {
 
-double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Which thread does what never changes a result, only its cost: runs are independent of one another, blocks of a run
 // need a barrier after each pass. Whole runs it is, unless threads would idle.
@@ -90,20 +88,16 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
             w.whole = Buffer<float>(variables * width * whole_rows(t, network->view()));
             w.count = Buffer<float>(linear ? values : 0);
         }
-        w.view = {w.x.data(),
-                  w.rows.data(),
-                  w.messages.data(),
-                  w.totals.data(),
-                  w.constraints.data(),
-                  {w.own.data(), w.whole.data(), w.count.data()}};
+        w.view = {w.x.data(),      w.rows.data(),        w.messages.data(),
+                  w.totals.data(), w.constraints.data(), {w.own.data(), w.whole.data(), w.count.data()}};
     }
 
     const size_t block = layout->largest_block, padded = (block + 63) / 64 * 64;
     const size_t of_block = layout->most_variables_in_block, of_group = layout->most_variables_in_group;
     const size_t group = t.tile_count == 1 ? (layout->largest_group + 63) / 64 * 64 : 0;  // collects for one at a time
     const size_t whole = t.tile_count == 1 ? of_group * width * whole_rows(t, network->view()) : 0;
-    const size_t per_thread =
-        (block * (linear ? 2 : 1) + block + 2 * block + 2 * block + 2 * of_block) * width + padded + group * (width + 1) + whole;
+    const size_t per_thread = (block * (linear ? 2 : 1) + block + 2 * block + 2 * block + 2 * of_block) * width +
+                              padded + group * (width + 1) + whole;
     scratch_memory_ = Buffer<float>(per_thread * options.threads);
     scratch_.resize(options.threads);
     for (int i = 0; i < options.threads; ++i) {
@@ -133,10 +127,11 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
 }
 
 size_t Search::bytes() const {
-    size_t total = state.bytes() + logits.bytes() + trace.bytes() + positions.bytes() + best_positions.bytes() + rows.bytes() +
-                   exceptions.bytes() + critical.bytes() + labels.bytes() + scratch_memory_.bytes();
+    size_t total = state.bytes() + logits.bytes() + trace.bytes() + positions.bytes() + best_positions.bytes() +
+                   rows.bytes() + exceptions.bytes() + critical.bytes() + labels.bytes() + scratch_memory_.bytes();
     for (const Workspace& w : workspaces_)
-        for (const Buffer<float>* b : {&w.x, &w.rows, &w.messages, &w.totals, &w.constraints, &w.own, &w.whole, &w.count})
+        for (const Buffer<float>* b :
+             {&w.x, &w.rows, &w.messages, &w.totals, &w.constraints, &w.own, &w.whole, &w.count})
             total += b->bytes();
     return total;
 }
@@ -150,9 +145,9 @@ double Search::multiply_adds() const {
     return options.runs * d * d * (per_value * values + per_variable * variables + per_constraint * constraints);
 }
 
-Run Search::run_view(int32_t run, uint64_t key) {
+RunView Search::run_view(int32_t run, uint64_t key) {
     const size_t values = problem->values(), variables = problem->variables;
-    Run view;
+    RunView view;
     view.state = state.data() + run * values * network->view().width;
     view.positions = positions.data() + run * variables;
     view.rows = part(rows, run, layout->place.size());
@@ -168,11 +163,10 @@ Run Search::run_view(int32_t run, uint64_t key) {
 }
 
 Labels Search::labels_view(int32_t run) {
-    return {positions.data() + run * size_t(problem->variables),
-            part(rows, run, layout->place.size()),
-            part(exceptions, run, layout->exceptional_constraint.size()),
-            part(critical, run, problem->constraints),
-            part(labels, run, layout->labels)};
+    const int32_t* at = positions.data() + run * size_t(problem->variables);
+    return {{at, layout->label_start.data(), part(labels, run, layout->labels)},
+            {at, layout->place.data(), part(exceptions, run, layout->exceptional_constraint.size()),
+             part(rows, run, layout->place.size()), part(critical, run, problem->constraints)}};
 }
 
 template <class Each>
@@ -193,19 +187,13 @@ void Search::relabel_run(int32_t run, Each&& each) {
     for (size_t i = 0; i < chunks.size(); ++i) total[chunks[i].instance].add(partial_[run * chunks.size() + i]);
 }
 
-// trace ← memory · trace + [violated]; a constraint holds iff the label of its first variable's current value says so.
+// trace ← memory · trace + [violated]
 void Search::update_trace(int32_t run) {
     const Problem& p = *problem;
     const Labels view = labels_view(run);
     float* to = trace.data() + run * size_t(p.constraints);
-    for (int32_t c = 0; c < p.constraints; ++c) {
-        const int32_t slot = p.scope_start[c];
-        if (slot == p.scope_start[c + 1]) continue;
-        const int32_t now = view.positions[p.scope[slot]];
-        const bool holds = p.families[p.family_of[c]].exceptional() ? view.exceptions[layout->place[slot]] != now
-                                                                    : view.labels[layout->label_start[slot] + now] != 0;
-        to[c] = options.memory * to[c] + (holds ? 0.f : 1.f);
-    }
+    for (int32_t c = 0; c < p.constraints; ++c)
+        to[c] = options.memory * to[c] + (view.satisfied(p, p.families[p.family_of[c]], c) ? 0.f : 1.f);
 }
 
 template <class Each>
@@ -214,7 +202,7 @@ void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
     const Kernels& k = kernels();
     const Network& n = network->view();
     const Topology& t = layout->topology;
-    const Run view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
+    const RunView view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
     const Work& work = workspace.view;
     const auto &variables = layout->variable_blocks, &constraints = layout->constraint_blocks;
     each(int64_t(variables.size()),
@@ -226,9 +214,8 @@ void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
             k.constrain(n, t, view, work, scratch_[thread], tile, constraints[first + b]);
         });
         if (layout->tiles.size() == 1) break;  // update receives block by block
-        each(int64_t(variables.size()), [&](int64_t b, int thread) {
-            k.collect(n, t, view, work, scratch_[thread], tile, variables[b]);
-        });
+        each(int64_t(variables.size()),
+             [&](int64_t b, int thread) { k.collect(n, t, view, work, scratch_[thread], tile, variables[b]); });
     }
     each(int64_t(layout->group_block.size()) - 1, [&](int64_t i, int thread) {
         const int32_t first = layout->group_block[i], count = layout->group_block[i + 1] - first;
@@ -247,7 +234,7 @@ void Search::relabel_all() {
 // Softmax over all values of an instance but the chosen ones; the draw's counter is the instance's first variable.
 void Search::sample_local(int32_t run) {
     const Problem& p = *problem;
-    const Run view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
+    const RunView view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
     for (int32_t instance = 0; instance < p.instances; ++instance) {
         const int32_t first = instance_start_[instance], last = instance_start_[instance + 1];
         auto for_moves = [&](const auto& body) {
@@ -284,7 +271,8 @@ void Search::note_improvements(const std::string& found_by) {
             if (!(v.score < best)) continue;
             best = v.score;
             const size_t offset = size_t(run) * p.variables;
-            std::copy(positions.data() + offset + instance_start_[i], positions.data() + offset + instance_start_[i + 1],
+            std::copy(positions.data() + offset + instance_start_[i],
+                      positions.data() + offset + instance_start_[i + 1],
                       best_positions.data() + offset + instance_start_[i]);
             improvements.push_back({step, seconds, run, i, v, found_by});
         }
@@ -314,7 +302,7 @@ void Search::start(const int32_t* given) {
     step = 0;
     for (int32_t run = 0; run < options.runs; ++run) {
         begin(run);
-        clear(p, *layout, labels_view(run));
+        clear(p, labels_view(run));
     }
     if (given) std::copy_n(given, positions.size(), positions.data());
     improvements.clear();

@@ -8,38 +8,29 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/problem.h"
+#include "core/threads.h"
 #include "neural/kernels.h"
 #include "neural/labels.h"
 #include "neural/layout.h"
 #include "neural/network.h"
-#include "core/problem.h"
-#include "core/threads.h"
 
 namespace anycsp {
 
 // Processor time of this thread where there is such a clock: on a busy machine, waiting is not part of a phase.
 double worked_seconds();
 
-// A run found an assignment of an instance better than all it had seen.
-struct Improvement {
-    int64_t step;
-    double seconds;  // since start
-    int32_t run, instance;
-    Violation violation;
-    std::string found_by;
-};
-
 struct SearchOptions {
     int32_t first_run = 0, runs = 1, threads = 1;
     uint64_t seed = 0;
-    float temperature = 1;  // of every run at first
+    float temperature = 1;        // of every run at first
     std::vector<float> guidance;  // strength for each run; guidance.py
     float memory = 1;             // of its trace
-    bool local = false;  // Appendix C: one variable of an instance moves in a step
+    bool local = false;           // Appendix C: one variable of an instance moves in a step
 };
 
 class Search {
-public:
+  public:
     Search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout, std::shared_ptr<PackedNetwork> network,
            std::vector<double> constant, SearchOptions options);
 
@@ -74,13 +65,13 @@ public:
     size_t bytes() const;
     double multiply_adds() const;  // of the matrix products of one step of all runs
 
-private:
+  private:
     struct Workspace {
         Buffer<float> x, rows, messages, totals, constraints, own, whole, count;
         Work view;
     };
 
-    Run run_view(int32_t run, uint64_t key);
+    RunView run_view(int32_t run, uint64_t key);
     Labels labels_view(int32_t run);
     template <class Each>
     void step_run(int32_t run, Workspace& workspace, Each&& each);

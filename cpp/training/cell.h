@@ -11,7 +11,7 @@ using anycsp::Cell;
 template <class T>
 struct CellBuffers {
     T *input, *state;              // [rows][width]
-    T *gates;                      // [rows][2·width] r and u, before and after σ
+    T* gates;                      // [rows][2·width] r and u, before and after σ
     T *new_input, *new_state;      // [rows][width] i_n (then n) and h_n
     T *input_gates, *state_gates;  // [rows][3·width] gradients of what the two products gave
     T *gradient, *state_gradient;  // [rows][width]
@@ -50,10 +50,12 @@ inline void compute_gates(const Cell<T>& c, const CellBuffers<T>& b, int64_t beg
             for (int j = 0; j < d; ++j) b.input[i * width + j] += shared[j];
         }
     const int64_t three = 3 * width;
-    product<Begin::bias>(Product<T>{b.input, width, 1, c.input_transposed, three, b.gates, 2 * width, d, c.input_bias, false},
-                         rows, 2 * width);
-    product<Begin::accumulate>(Product<T>{b.state, width, 1, c.state_transposed, three, b.gates, 2 * width, d, nullptr, false},
-                               rows, 2 * width);
+    product<Begin::bias>(
+        Product<T>{b.input, width, 1, c.input_transposed, three, b.gates, 2 * width, d, c.input_bias, false}, rows,
+        2 * width);
+    product<Begin::accumulate>(
+        Product<T>{b.state, width, 1, c.state_transposed, three, b.gates, 2 * width, d, nullptr, false}, rows,
+        2 * width);
     product<Begin::bias>(Product<T>{b.input, width, 1, c.input_transposed + 2 * width, three, b.new_input, width, d,
                                     c.input_bias + 2 * width, false},
                          rows, width);
@@ -79,7 +81,8 @@ void cell_forward(const Cell<T>& c) {
         const int rows = static_cast<int>(c.rows - begin < anycsp::kOpRows ? c.rows - begin : anycsp::kOpRows);
         compute_gates(c, b, begin, rows);
         for (int i = 0; i < rows; ++i) {
-            const T *update = b.gates + i * 2 * width + width, *fresh = b.new_input + i * width, *h = b.state + i * width;
+            const T *update = b.gates + i * 2 * width + width, *fresh = b.new_input + i * width,
+                    *h = b.state + i * width;
             T* out = c.out + (begin + i) * d;
             for (int j = 0; j < d; ++j) out[j] = fresh[j] + update[j] * (h[j] - fresh[j]);
         }
@@ -115,17 +118,18 @@ void cell_backward(const Cell<T>& c) {
             }
         add_columns(b.input_gates, three, rows, three, c.input_bias_gradient);
         add_columns(b.state_gates, three, rows, three, c.state_bias_gradient);
-        product<Begin::accumulate>(Product<T>{b.input_gates, 1, three, b.input, width, c.input_weight_gradient, width,
-                                              rows, nullptr, false},
-                                   three, width);
-        product<Begin::accumulate>(Product<T>{b.state_gates, 1, three, b.state, width, c.state_weight_gradient, width,
-                                              rows, nullptr, false},
-                                   three, width);
-        product<Begin::zero>(Product<T>{b.input_gates, three, 1, c.input_weight, width, b.gradient, width, three, nullptr, false},
-                             rows, width);
-        product<Begin::accumulate>(Product<T>{b.state_gates, three, 1, c.state_weight, width, b.state_gradient, width,
-                                              three, nullptr, false},
-                                   rows, width);
+        product<Begin::accumulate>(
+            Product<T>{b.input_gates, 1, three, b.input, width, c.input_weight_gradient, width, rows, nullptr, false},
+            three, width);
+        product<Begin::accumulate>(
+            Product<T>{b.state_gates, 1, three, b.state, width, c.state_weight_gradient, width, rows, nullptr, false},
+            three, width);
+        product<Begin::zero>(
+            Product<T>{b.input_gates, three, 1, c.input_weight, width, b.gradient, width, three, nullptr, false}, rows,
+            width);
+        product<Begin::accumulate>(
+            Product<T>{b.state_gates, three, 1, c.state_weight, width, b.state_gradient, width, three, nullptr, false},
+            rows, width);
         for (int i = 0; i < rows; ++i) {
             const int64_t row = begin + i, run = row / c.values;
             for (int j = 0; j < d; ++j) {

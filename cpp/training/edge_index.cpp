@@ -4,14 +4,15 @@
 #include <limits>
 #include <numeric>
 
+#include "core/arrays.h"
+
 namespace anycsp {
 namespace {
 
-std::vector<int32_t> starts(const In<int64_t>& given, const char* what) {
-    require(given.ndim() == 1 && given.size() > 0 && given.data()[0] == 0, what);
-    for (size_t i = 1; i < given.size(); ++i) require(given.data()[i - 1] <= given.data()[i], what);
-    require(given.data()[given.size() - 1] < std::numeric_limits<int32_t>::max() / 2, "too many edges for the native ops");
-    return std::vector<int32_t>(given.data(), given.data() + given.size());
+std::vector<int32_t> starts(const SharedArray<int64_t>& given, const char* what) {
+    require_start(given, given.empty() ? 0 : given.back(), what);
+    require(given.back() < std::numeric_limits<int32_t>::max() / 2, "too many edges for the native ops");
+    return std::vector<int32_t>(given.begin(), given.end());
 }
 
 std::vector<int32_t> owners(const std::vector<int32_t>& start) {
@@ -23,8 +24,8 @@ std::vector<int32_t> owners(const std::vector<int32_t>& start) {
 
 }  // namespace
 
-EdgeIndex::EdgeIndex(const In<int64_t>& variable_start_, const In<int64_t>& constraint_start_,
-                     const In<int64_t>& edge_value_)
+EdgeIndex::EdgeIndex(const SharedArray<int64_t>& variable_start_, const SharedArray<int64_t>& constraint_start_,
+                     const SharedArray<int64_t>& edge_value_)
     : constraint_start(starts(constraint_start_, "constraint_start is not a list of starts")),
       variable_start(starts(variable_start_, "variable_start is not a list of starts")) {
     values = variable_start.back();
@@ -32,11 +33,11 @@ EdgeIndex::EdgeIndex(const In<int64_t>& variable_start_, const In<int64_t>& cons
     constraints = static_cast<int32_t>(constraint_start.size()) - 1;
     variables = static_cast<int32_t>(variable_start.size()) - 1;
     for (int32_t x = 0; x < variables; ++x) require(variable_start[x] < variable_start[x + 1], "an empty domain");
-    require_shape(edge_value_, {edges}, "edge_value");
+    require(edge_value_.size() == size_t(edges), "edge_value has the wrong shape");
     edge_value.resize(edges);
     value_start.assign(size_t(values) + 1, 0);
     for (int32_t e = 0; e < edges; ++e) {
-        const int64_t v = edge_value_.data()[e];
+        const int64_t v = edge_value_[e];
         require(v >= 0 && v < values, "an edge names a value that is not there");
         edge_value[e] = static_cast<int32_t>(v);
         ++value_start[v + 1];
@@ -61,14 +62,38 @@ EdgeIndex::EdgeIndex(const In<int64_t>& variable_start_, const In<int64_t>& cons
 
 Edges EdgeIndex::to(const std::string& receivers) const {
     if (receivers == "constraints")
-        return {true, constraints, values, edges, constraint_start.data(), edge_value.data(), edge.data(),
-                value_start.data(), value_constraint.data(), value_edge.data()};
+        return {true,
+                constraints,
+                values,
+                edges,
+                constraint_start.data(),
+                edge_value.data(),
+                edge.data(),
+                value_start.data(),
+                value_constraint.data(),
+                value_edge.data()};
     if (receivers == "values")
-        return {true, values, constraints, edges, value_start.data(), value_constraint.data(), value_edge.data(),
-                constraint_start.data(), edge_value.data(), edge.data()};
+        return {true,
+                values,
+                constraints,
+                edges,
+                value_start.data(),
+                value_constraint.data(),
+                value_edge.data(),
+                constraint_start.data(),
+                edge_value.data(),
+                edge.data()};
     require(receivers == "variables", "receivers are neither constraints, values nor variables");
-    return {false, variables, values, values, variable_start.data(), value.data(), value.data(),
-            each_value.data(), value_variable.data(), value.data()};
+    return {false,
+            variables,
+            values,
+            values,
+            variable_start.data(),
+            value.data(),
+            value.data(),
+            each_value.data(),
+            value_variable.data(),
+            value.data()};
 }
 
 }  // namespace anycsp

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/shared_array.h"
 #include "training/ops.h"
-#include "bindings/training.h"
 
 namespace anycsp {
 
@@ -18,7 +18,8 @@ struct EdgeIndex {
     std::vector<int32_t> variable_start, value_variable, value;                // values by variable; value = 0, 1, 2, …
     std::vector<int32_t> each_value;                                           // [values + 1] 0, 1, 2, …
 
-    EdgeIndex(const In<int64_t>& variable_start, const In<int64_t>& constraint_start, const In<int64_t>& edge_value);
+    EdgeIndex(const SharedArray<int64_t>& variable_start, const SharedArray<int64_t>& constraint_start,
+              const SharedArray<int64_t>& edge_value);
 
     int32_t domain_size(int32_t x) const { return variable_start[x + 1] - variable_start[x]; }
 

@@ -16,13 +16,13 @@ constexpr int32_t kOpRows = 48;  // rows of a block
 template <class T>
 struct Layer {
     bool norm, relu;
-    int32_t inputs, outputs;          // features
-    int32_t input_width, width;       // the same, padded to whole vectors
-    const T* transposed = nullptr;    // Linear: [inputs][width];   LayerNorm: scale [width]
-    const T* bias = nullptr;          // [width]
-    const T* weight = nullptr;        // Linear: [outputs][input_width], backward pass only
-    T* weight_gradient = nullptr;     // as `weight`;               LayerNorm: [width]
-    T* bias_gradient = nullptr;       // [width]
+    int32_t inputs, outputs;        // features
+    int32_t input_width, width;     // the same, padded to whole vectors
+    const T* transposed = nullptr;  // Linear: [inputs][width];   LayerNorm: scale [width]
+    const T* bias = nullptr;        // [width]
+    const T* weight = nullptr;      // Linear: [outputs][input_width], backward pass only
+    T* weight_gradient = nullptr;   // as `weight`;               LayerNorm: [width]
+    T* bias_gradient = nullptr;     // [width]
 };
 
 // Rows through the layers: out = f([first + second, constant]) (+ first), all but `first` optional.
@@ -73,8 +73,8 @@ struct Cell {
 struct Edges {
     bool labelled;
     int32_t receivers, senders, edges;
-    const int32_t *start, *sender, *edge;               // [receivers + 1], [edges], [edges]
-    const int32_t *back_start, *receiver, *back_edge;   // [senders + 1], [edges], [edges]
+    const int32_t *start, *sender, *edge;              // [receivers + 1], [edges], [edges]
+    const int32_t *back_start, *receiver, *back_edge;  // [senders + 1], [edges], [edges]
 };
 
 template <class T>

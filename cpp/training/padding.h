@@ -18,7 +18,7 @@ int32_t padded(int32_t features) {
 // Hands out zeroed pieces of one buffer, each of whole vectors; asked twice: for the size, then for the pieces.
 template <class T>
 class Arena {
-public:
+  public:
     explicit Arena(size_t size) : buffer_(size) {}
     T* take(size_t count) {
         T* taken = buffer_.data() + used_;
@@ -27,7 +27,7 @@ public:
         return taken;
     }
 
-private:
+  private:
     Buffer<T> buffer_;
     size_t used_ = 0;
 };

@@ -31,7 +31,9 @@ inline void product_tile(const Product<T>& p, int row, int column) {
     for (int i = 0; i < ROWS; ++i)
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j)
-            acc[i][j] = BEGIN == Begin::zero ? V{} : load((BEGIN == Begin::bias ? p.bias + column : c + i * p.c_row) + j * lanes);
+            acc[i][j] = BEGIN == Begin::zero
+                            ? V{}
+                            : load((BEGIN == Begin::bias ? p.bias + column : c + i * p.c_row) + j * lanes);
     const T* a = p.a + row * p.a_row;
     const T* b = p.b + column;
     const int64_t a_row = p.a_row, a_inner = p.a_inner, b_row = p.b_row;

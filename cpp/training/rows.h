@@ -164,7 +164,8 @@ void rows_backward(const Rows<T>& r) {
             }
             if (layer.relu)
                 for (int64_t j = 0; j < int64_t(rows) * width; j += kLanesOf<T>)
-                    store(gradient + j, load(b.activation[k + 1] + j) > VectorOf<T>{} ? load(gradient + j) : VectorOf<T>{});
+                    store(gradient + j,
+                          load(b.activation[k + 1] + j) > VectorOf<T>{} ? load(gradient + j) : VectorOf<T>{});
             add_columns(gradient, width, rows, width, layer.bias_gradient);
             product<Begin::accumulate>(Product<T>{gradient, 1, width, b.activation[k], input_width,
                                                   layer.weight_gradient, input_width, rows, nullptr, false},

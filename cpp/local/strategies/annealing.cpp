@@ -19,30 +19,36 @@ constexpr double kHotRate = 0.07, kColdRate = 0.001;
 constexpr double kProbeStart = 2.0, kProbeCooling = 0.94;
 constexpr double kProbeProposals = 2000;  // for each other value of a variable, at every temperature
 constexpr int kProbeSteps = 400;          // at most
-constexpr double kQuench = 0.01;    // the share of a cycle that ends it without uphill moves
-constexpr double kMargin = 0.98;    // of the time left, which ends the last cycle a little early
-constexpr double kShortest = 16.0;  // sweeps; a shorter cycle finds nothing
+constexpr double kQuench = 0.01;          // the share of a cycle that ends it without uphill moves
+constexpr double kMargin = 0.98;          // of the time left, which ends the last cycle a little early
+constexpr double kShortest = 16.0;        // sweeps; a shorter cycle finds nothing
 
-class Annealing : public Strategy {
+// `features`: kNothing where the score is all there is to keep, else kCounts.
+template <unsigned features>
+class Annealing : public Stepping<Annealing<features>> {
+    using Base = Stepping<Annealing<features>>;
+    using Base::random_;
+    using Base::run_;
+    using Base::state_;
+
   public:
     Annealing(Run& run, Parameters& parameters)
-        : Strategy(run),
-          model_(run.state.model()),
-          bare_(model_.score.uniform && model_.simple),
+        : Base(run),
+          index_(run.state.index()),
           given_hot_(parameters.get("hot", 0.0, 0.0, 1e300)),
           given_cold_(parameters.get("cold", given_hot_ / 5.0, 0.0, 1e300)),
           hot_rate_(parameters.get("hot_rate", kHotRate, 0.0, 1.0)),
           cold_rate_(parameters.get("cold_rate", kColdRate, 0.0, 1.0)),
           first_sweeps_(parameters.get("sweeps", 256.0, 1.0, 1e15)),
           growth_(parameters.get("growth", 2.0, 1.0, 1e6)),
-          alternatives_(double(model_.problem->values() - model_.problem->variables) /
-                        std::max<double>(1.0, model_.movable.size())) {}
+          alternatives_(double(index_.problem->values() - index_.problem->variables) /
+                        std::max<double>(1.0, index_.movable.size())) {}
 
     // A hard constraint weighs more than all soft ones on any of its variables, which is enough to be kept when cold;
     // its weight in the score would make soft constraints invisible while it thaws.
     std::vector<Weight> weights() const override {
-        const Problem& p = *model_.problem;
-        const Score& score = model_.score;
+        const Problem& p = *index_.problem;
+        const Score& score = index_.score;
         std::vector<Weight> soft(p.variables, 0), result = score.of;
         for (int32_t s = 0; s < p.slots(); ++s)
             if (!p.hard[p.slot_constraint[s]]) soft[p.scope[s]] += score.of[p.slot_constraint[s]];
@@ -70,24 +76,36 @@ class Annealing : public Strategy {
     }
 
     std::pair<double, double> temperatures() const override {
-        return probing_ ? Strategy::temperatures() : std::make_pair(hot_, cold_);
+        return probing_ ? Base::temperatures() : std::make_pair(hot_, cold_);
     }
 
-    void advance(int64_t count) override { bare_ ? sweep<kNothing>(count) : sweep<kCounts>(count); }
+    void step() {
+        const int32_t x = index_.movable[at_], to = other_value(x);
+        const Weight difference = state_.difference(x, to);
+        if (accepts(difference)) {
+            uphill_ += difference > 0;
+            run_.template move<features>(x, to);
+            if (run_.solved()) return;
+        }
+        if (++at_ == index_.movable.size()) {
+            at_ = 0;
+            end_sweep();
+        }
+    }
 
   private:
     double typical_difference() {
         double total = 0.0;
         constexpr int kSamples = 2000;
         for (int i = 0; i < kSamples; ++i) {
-            const int32_t x = model_.movable[random_.below(model_.movable.size())];
+            const int32_t x = index_.movable[random_.below(index_.movable.size())];
             total += std::abs(double(state_.difference(x, other_value(x))));
         }
         return std::max(1.0, total / kSamples);
     }
 
     int32_t other_value(int32_t x) {
-        const int32_t size = model_.problem->domain_size(x), now = state_.position(x);
+        const int32_t size = index_.problem->domain_size(x), now = state_.position(x);
         if (size == 2) return 1 - now;
         const int32_t drawn = random_.below(size - 1);
         return drawn + (drawn >= now);
@@ -99,7 +117,7 @@ class Annealing : public Strategy {
         const double seconds = std::chrono::duration<double>(now - cycle_began_).count();
         const int64_t made = run_.moves - cycle_began_at_;
         const Horizon::Room room = run_.horizon.room(run_.moves, made > 0 ? seconds / double(made) : 0.0);
-        const double room_sweeps = room.moves / double(model_.movable.size());
+        const double room_sweeps = room.moves / double(index_.movable.size());
         const bool last = sweeps * (1.0 + growth_) > room_sweeps;
         sweeps_ = last ? std::max(room_sweeps, kShortest) : sweeps;
         by_clock_ = last && room.by_time && room_sweeps >= kShortest;
@@ -131,29 +149,9 @@ class Annealing : public Strategy {
         return temperature_ > 0 && random_.uniform() < std::exp(-double(difference) / temperature_);
     }
 
-    template <unsigned features>
-    void sweep(int64_t count) {
-        const int32_t* movable = model_.movable.data();
-        const size_t variables = model_.movable.size();
-        for (int64_t done = 0; done < count; ++done) {
-            const int32_t x = movable[at_], to = other_value(x);
-            const Weight difference = state_.difference(x, to);
-            ++run_.moves;
-            if (accepts(difference)) {
-                uphill_ += difference > 0;
-                run_.move<features>(x, to);
-                if (run_.solved()) return;
-            }
-            if (++at_ == variables) {
-                at_ = 0;
-                end_sweep();
-            }
-        }
-    }
-
     void end_sweep() {
         if (probing_) {
-            proposals_ += model_.movable.size();
+            proposals_ += index_.movable.size();
             if (proposals_ >= kProbeProposals * alternatives_) end_probe_step();
         } else {
             ++sweep_;
@@ -181,16 +179,15 @@ class Annealing : public Strategy {
     }
 
     static constexpr int kTable = 64;
-    const Model& model_;
-    const bool bare_;
+    const MoveIndex& index_;
     const double given_hot_, given_cold_, hot_rate_, cold_rate_, first_sweeps_, growth_;
     const double alternatives_;  // mean number of other values of a variable
     double hot_ = 1.0, cold_ = 1.0, temperature_ = 1.0;
-    double accept_[kTable];  // chance of accepting a small difference, times 2^64
+    double accept_[kTable];              // chance of accepting a small difference, times 2^64
     double sweeps_ = 0.0, sweep_ = 0.0;  // of the cycle
     bool by_clock_ = false;              // the cycle lasts `seconds_`, however many sweeps that is
     double seconds_ = 0.0;
-    size_t at_ = 0;                      // place in the sweep
+    size_t at_ = 0;  // place in the sweep
     Clock::time_point cycle_began_;
     int64_t cycle_began_at_ = 0;  // moves
     bool probing_ = false;
@@ -201,7 +198,9 @@ class Annealing : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_annealing(Run& run, Parameters& parameters) {
-    return std::make_unique<Annealing>(run, parameters);
+    const MoveIndex& index = run.state.index();
+    if (index.score.uniform && index.simple) return std::make_unique<Annealing<kNothing>>(run, parameters);
+    return std::make_unique<Annealing<kCounts>>(run, parameters);
 }
 
 }  // namespace anycsp::local

@@ -1,32 +1,24 @@
 // Configuration checking with make (CCLS, Luo et al. 2015), over any domain: of the variables of violated constraints
 // whose surroundings changed since they last moved, the one with the largest gain, of equals the one that has rested
 // longest; with probability `walk`, and where there is none, a random move in a random violated constraint.
-#include "local/strategies/focus.h"
 #include "local/run.h"
+#include "local/strategies/focus.h"
 
 namespace anycsp::local {
 namespace {
 
 constexpr unsigned kFeatures = kCounts | kViolated | kConflicted;
 
-class Ccls : public Strategy {
+class Ccls : public Stepping<Ccls> {
   public:
     Ccls(Run& run, Parameters& parameters)
-        : Strategy(run), problem_(*run.state.model().problem), walk_(parameters.get("walk", 0.2, 0.0, 1.0)) {}
+        : Stepping(run), problem_(*run.state.index().problem), walk_(parameters.get("walk", 0.2, 0.0, 1.0)) {}
 
     void begin() override {
         changed_.assign(problem_.variables, 1);
         last_move_.assign(problem_.variables, 0);
     }
 
-    void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
-    }
-
-  private:
     void step() {
         int32_t variable = -1, position = 0;
         if (random_.uniform() >= walk_) {
@@ -55,6 +47,7 @@ class Ccls : public Strategy {
         move(variable, position);
     }
 
+  private:
     std::pair<Weight, int32_t> best_move(int32_t x) const {
         const Weight* cost = state_.cost_of(x);
         const int32_t now = state_.position(x);
@@ -69,7 +62,8 @@ class Ccls : public Strategy {
         last_move_[x] = run_.moves;
         for (int32_t k = problem_.variable_slot_start[x]; k < problem_.variable_slot_start[x + 1]; ++k) {
             const int32_t c = problem_.slot_constraint[problem_.variable_slot[k]];
-            for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s) changed_[problem_.scope[s]] = 1;
+            for (int32_t s = problem_.scope_start[c]; s < problem_.scope_start[c + 1]; ++s)
+                changed_[problem_.scope[s]] = 1;
         }
         changed_[x] = 0;
     }
@@ -82,6 +76,8 @@ class Ccls : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_ccls(Run& run, Parameters& parameters) { return std::make_unique<Ccls>(run, parameters); }
+std::unique_ptr<Strategy> make_ccls(Run& run, Parameters& parameters) {
+    return std::make_unique<Ccls>(run, parameters);
+}
 
 }  // namespace anycsp::local

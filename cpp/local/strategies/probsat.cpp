@@ -7,59 +7,40 @@
 #include <algorithm>
 #include <cmath>
 
-#include "local/strategies/focus.h"
 #include "local/run.h"
+#include "local/strategies/focus.h"
 
 namespace anycsp::local {
 namespace {
 
 constexpr unsigned kFeatures = kCounts | kViolated;
 
-class ProbSat : public Strategy {
+class ProbSat : public Stepping<ProbSat> {
   public:
-    ProbSat(Run& run, Parameters& parameters) : Strategy(run) {
-        const Model& model = run.state.model();
+    ProbSat(Run& run, Parameters& parameters) : Stepping(run) {
+        const MoveIndex& index = run.state.index();
         int32_t arity = 0, candidates = 1;
-        for (int32_t c = 0; c < model.problem->constraints; ++c) {
-            arity = std::max(arity, model.arity(c));
+        for (int32_t c = 0; c < index.problem->constraints; ++c) {
+            arity = std::max(arity, index.arity(c));
             int32_t moves = 0;
-            for (int32_t s = model.problem->scope_start[c]; s < model.problem->scope_start[c + 1]; ++s)
-                moves += model.problem->domain_size(model.problem->scope[s]) - 1;
+            for (int32_t s = index.problem->scope_start[c]; s < index.problem->scope_start[c + 1]; ++s)
+                moves += index.problem->domain_size(index.problem->scope[s]) - 1;
             candidates = std::max(candidates, moves);
         }
         const double cb = parameters.get("cb", published(arity), 0.0, 1e3);
         const double eps = parameters.get("eps", 0.9, 1e-9, 1e3);
         int32_t degree = 0;
-        for (int32_t x = 0; x < model.problem->variables; ++x)
-            degree = std::max(degree, model.problem->variable_slot_start[x + 1] - model.problem->variable_slot_start[x]);
+        for (int32_t x = 0; x < index.problem->variables; ++x)
+            degree =
+                std::max(degree, index.problem->variable_slot_start[x + 1] - index.problem->variable_slot_start[x]);
         for (int32_t b = 0; b <= std::min(degree, kLongest); ++b)
             chance_.push_back(arity <= 3 ? std::pow(eps + b, -cb) : std::pow(cb, -b));
         cumulative_.resize(candidates);
         value_.resize(candidates);
     }
 
-    std::vector<Weight> weights() const override {
-        return std::vector<Weight>(state_.model().problem->constraints, 1);
-    }
+    std::vector<Weight> weights() const override { return std::vector<Weight>(state_.index().problem->constraints, 1); }
     void begin() override {}
-
-    void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
-    }
-
-  private:
-    static constexpr int32_t kLongest = 4096;
-
-    static double published(int32_t arity) {
-        if (arity <= 3) return 2.06;
-        if (arity == 4) return 3.0;
-        if (arity == 5) return 3.7;
-        if (arity == 6) return 5.0;
-        return 5.4;
-    }
 
     void step() {
         const IndexSet& violated = state_.violated();
@@ -77,8 +58,19 @@ class ProbSat : public Strategy {
         const double drawn = random_.uniform() * total;
         int32_t chosen = 0;
         while (chosen + 1 < moves && cumulative_[chosen] <= drawn) ++chosen;
-        const int32_t x = state_.model().value_variable[value_[chosen]];
-        run_.move<kFeatures>(x, value_[chosen] - state_.model().problem->value_start[x]);
+        const int32_t x = state_.index().value_variable[value_[chosen]];
+        run_.move<kFeatures>(x, value_[chosen] - state_.index().problem->value_start[x]);
+    }
+
+  private:
+    static constexpr int32_t kLongest = 4096;
+
+    static double published(int32_t arity) {
+        if (arity <= 3) return 2.06;
+        if (arity == 4) return 3.0;
+        if (arity == 5) return 3.7;
+        if (arity == 6) return 5.0;
+        return 5.4;
     }
 
     std::vector<double> chance_;      // f by break

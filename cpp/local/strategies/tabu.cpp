@@ -9,11 +9,11 @@ namespace {
 
 constexpr unsigned kFeatures = kCounts | kConflicted;
 
-class Tabu : public Strategy {
+class Tabu : public Stepping<Tabu> {
   public:
     Tabu(Run& run, Parameters& parameters)
-        : Strategy(run),
-          problem_(*run.state.model().problem),
+        : Stepping(run),
+          problem_(*run.state.index().problem),
           tenure_(parameters.get("tenure", 5.0, 0.0, 1e9)),
           per_conflict_(parameters.get("per_conflict", 0.3, 0.0, 1e6)),
           sample_(parameters.get("sample", 1000, 1, 1e9)) {}
@@ -23,14 +23,6 @@ class Tabu : public Strategy {
         energy_ = best_energy_ = 0;
     }
 
-    void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
-    }
-
-  private:
     void step() {
         const IndexSet& conflicted = state_.conflicted();
         const int32_t members = conflicted.size(), looked_at = std::min(members, sample_);
@@ -64,15 +56,18 @@ class Tabu : public Strategy {
             run_.moves + 1 + random_.below(10) + static_cast<int64_t>(tenure_ + per_conflict_ * conflicted.size());
     }
 
+  private:
     const Problem& problem_;
     const double tenure_, per_conflict_;
     const int32_t sample_;
-    std::vector<int64_t> tabu_until_;  // [values]
+    std::vector<int64_t> tabu_until_;      // [values]
     Weight energy_ = 0, best_energy_ = 0;  // weighted violation relative to the start
 };
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_tabu(Run& run, Parameters& parameters) { return std::make_unique<Tabu>(run, parameters); }
+std::unique_ptr<Strategy> make_tabu(Run& run, Parameters& parameters) {
+    return std::make_unique<Tabu>(run, parameters);
+}
 
 }  // namespace anycsp::local

@@ -3,28 +3,20 @@
 // probability `noise` any move, else the one that breaks the least weight.
 //
 // Made for clauses. In other families "breaks" counts the constraint itself while the move does not repair it.
-#include "local/strategies/focus.h"
 #include "local/run.h"
+#include "local/strategies/focus.h"
 
 namespace anycsp::local {
 namespace {
 
 constexpr unsigned kFeatures = kCounts | kViolated;
 
-class WalkSat : public Strategy {
+class WalkSat : public Stepping<WalkSat> {
   public:
-    WalkSat(Run& run, Parameters& parameters) : Strategy(run), noise_(parameters.get("noise", 0.5, 0.0, 1.0)) {}
+    WalkSat(Run& run, Parameters& parameters) : Stepping(run), noise_(parameters.get("noise", 0.5, 0.0, 1.0)) {}
 
     void begin() override {}
 
-    void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
-    }
-
-  private:
     void step() {
         const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
         const int32_t constraint = violated[random_.below(violated.size())];
@@ -56,6 +48,7 @@ class WalkSat : public Strategy {
         run_.move<kFeatures>(variable, position);
     }
 
+  private:
     const double noise_;
 };
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "local/strategies/focus.h"
 #include "local/run.h"
+#include "local/strategies/focus.h"
 
 namespace anycsp::local {
 namespace {
@@ -13,11 +13,11 @@ namespace {
 constexpr unsigned kFeatures = kCounts | kViolated | kTouched;
 constexpr Weight kUnit = 16;  // the weight of a hard constraint, and of a soft one of mean weight
 
-class Weighting : public Strategy {
+class Weighting : public Stepping<Weighting> {
   public:
     Weighting(Run& run, Parameters& parameters)
-        : Strategy(run),
-          problem_(*run.state.model().problem),
+        : Stepping(run),
+          problem_(*run.state.index().problem),
           samples_(parameters.get("samples", 50, 1, 1e6)),
           bumps_(parameters.get("bumps", 100, 1, 1e9)),
           smooth_(parameters.get("smooth", 0.01, 0.0, 1.0)),
@@ -45,20 +45,14 @@ class Weighting : public Strategy {
         improving_.clear();
     }
 
-    void advance(int64_t count) override {
-        for (int64_t done = 0; done < count && !run_.solved(); ++done) {
-            ++run_.moves;
-            step();
-        }
-    }
-
-  private:
     void step() {
         refresh();
         int32_t x = -1;
         if (improving_.size() == 0) {
-            if (random_.uniform() < smooth_) shrink();
-            else grow();
+            if (random_.uniform() < smooth_)
+                shrink();
+            else
+                grow();
             refresh();
             const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
             const int32_t constraint = violated[random_.below(violated.size())];
@@ -74,6 +68,7 @@ class Weighting : public Strategy {
         run_.move<kFeatures>(x, target_[x]);
     }
 
+  private:
     // The one with the larger gain, of equals the one that has rested longer.
     int32_t better(int32_t x, int32_t y) const {
         if (problem_.domain_size(y) == 1) return x;
@@ -96,8 +91,10 @@ class Weighting : public Strategy {
             }
             target_[x] = best;
             gain_[x] = cost[now] - cost[best];
-            if (gain_[x] > 0) improving_.insert(x);
-            else improving_.erase(x);
+            if (gain_[x] > 0)
+                improving_.insert(x);
+            else
+                improving_.erase(x);
         }
         touched.clear();
     }

@@ -1,9 +1,9 @@
 // The general way to keep costs up to date: relabel a constraint's other slots after a move, carry the differences.
-#include "local/family.h"
+#include "families/penalties.h"
 
-namespace anycsp::local {
+namespace anycsp {
 
-void Family::enter(int32_t constraint, Weight weight, const FamilyState& state) const {
+void Penalties::enter(int32_t constraint, Weight weight, const PenaltyState& state) const {
     for (int32_t s = problem_.scope_start[constraint]; s < problem_.scope_start[constraint + 1]; ++s) {
         int32_t x = problem_.scope[s];
         int32_t* penalty = cached(s, state);
@@ -13,7 +13,7 @@ void Family::enter(int32_t constraint, Weight weight, const FamilyState& state) 
     }
 }
 
-void Family::move(Occurrence at, int32_t from, int32_t to, Weight weight, const FamilyState& state) const {
+void Penalties::move(Occurrence at, int32_t from, int32_t to, Weight weight, const PenaltyState& state) const {
     if (!shift(at, from, to, state) || state.cost == nullptr) return;
     thread_local std::vector<int32_t> fresh;
     for (int32_t s = problem_.scope_start[at.constraint]; s < problem_.scope_start[at.constraint + 1]; ++s) {
@@ -30,7 +30,7 @@ void Family::move(Occurrence at, int32_t from, int32_t to, Weight weight, const 
     }
 }
 
-void Family::reweigh(int32_t constraint, Weight amount, const FamilyState& state) const {
+void Penalties::reweigh(int32_t constraint, Weight amount, const PenaltyState& state) const {
     for (int32_t s = problem_.scope_start[constraint]; s < problem_.scope_start[constraint + 1]; ++s) {
         int32_t x = problem_.scope[s];
         const int32_t* penalty = cached(s, state);
@@ -39,4 +39,4 @@ void Family::reweigh(int32_t constraint, Weight amount, const FamilyState& state
     }
 }
 
-}  // namespace anycsp::local
+}  // namespace anycsp

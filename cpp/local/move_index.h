@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "local/family.h"
 #include "core/problem.h"
+#include "families/penalties.h"
 
 namespace anycsp::local {
 
@@ -45,9 +45,9 @@ struct Score {
     }
 };
 
-struct Model {
-    Model(std::shared_ptr<const Problem> problem, const ExternalLabels& external, bool graded);
-    Model(const Model&) = delete;
+struct MoveIndex {
+    MoveIndex(std::shared_ptr<const Problem> problem, const PenaltyOptions& options);
+    MoveIndex(const MoveIndex&) = delete;
 
     std::shared_ptr<const Problem> problem;
     Score score;
@@ -65,7 +65,7 @@ struct Model {
 
     // Every other constraint, by variable.
     Ragged<Occurrence> others;
-    std::vector<std::unique_ptr<Family>> families;  // [families of the problem]; null where all is above
+    std::vector<std::unique_ptr<Penalties>> penalties;  // [families of the problem]; null where all is above
 
     bool only_clauses = true;  // over two-valued domains
     bool simple = true;        // nothing among `others`

@@ -1,9 +1,11 @@
-#include "local/model.h"
+#include "local/move_index.h"
 
 #include <cmath>
 #include <map>
 #include <stdexcept>
 #include <tuple>
+
+#include "families/definition.h"
 
 namespace anycsp::local {
 namespace {
@@ -32,7 +34,7 @@ void require_distinct_scopes(const Problem& p) {
 
 }  // namespace
 
-Model::Model(std::shared_ptr<const Problem> shared, const ExternalLabels& external, bool graded)
+MoveIndex::MoveIndex(std::shared_ptr<const Problem> shared, const PenaltyOptions& options)
     : problem(std::move(shared)) {
     const Problem& p = *problem;
     if (p.instances != 1) throw std::invalid_argument("local search takes one instance, not a batch");
@@ -42,24 +44,10 @@ Model::Model(std::shared_ptr<const Problem> shared, const ExternalLabels& extern
         if (p.domain_size(x) > 1) movable.push_back(x);
         only_clauses = only_clauses && p.domain_size(x) == 2;
     }
-    for (const anycsp::Family& f : p.families) {
+    for (const Family& f : p.families) {
         only_clauses = only_clauses && f.kind == Kind::clause;
-        std::unique_ptr<Family> family;
-        switch (f.kind) {
-            case Kind::clause:
-            case Kind::matching: break;
-            case Kind::dense: family = make_dense(p, f); break;
-            case Kind::tuples: family = make_tuples(p, f); break;
-            case Kind::sum:
-            case Kind::linear: family = make_linear(p, f, graded); break;
-            case Kind::all_different: family = make_all_different(p, f, graded); break;
-            case Kind::evaluated: family = make_evaluated(p, f, graded); break;
-            case Kind::external:
-                if (!external) throw std::invalid_argument("local search: no function for external constraints");
-                family = make_external(p, f, external);
-                break;
-        }
-        families.push_back(std::move(family));
+        auto make = f.definition->penalties;
+        penalties.push_back(make ? make(p, f, options) : nullptr);
     }
     index_clauses();
     index_matchings();
@@ -68,10 +56,10 @@ Model::Model(std::shared_ptr<const Problem> shared, const ExternalLabels& extern
     weigh();
 }
 
-void Model::index_clauses() {
+void MoveIndex::index_clauses() {
     const Problem& p = *problem;
     forbidden_value.assign(p.slots(), -1);
-    for (const anycsp::Family& f : p.families) {
+    for (const Family& f : p.families) {
         if (f.kind != Kind::clause) continue;
         const int32_t first = p.scope_start[f.first_constraint];
         for (size_t i = 0; i < f.forbidden.size(); ++i)
@@ -83,16 +71,16 @@ void Model::index_clauses() {
     });
 }
 
-void Model::index_matchings() {
+void MoveIndex::index_matchings() {
     const Problem& p = *problem;
     std::vector<int64_t> pool;  // [families]: where the family's conflict lists begin
-    for (const anycsp::Family& f : p.families) {
+    for (const Family& f : p.families) {
         pool.push_back(conflict.size());
         conflict.insert(conflict.end(), f.conflict.begin(), f.conflict.end());
     }
     matchings = gather<Partner>(p.variables, [&](auto emit) {
         for (size_t i = 0; i < p.families.size(); ++i) {
-            const anycsp::Family& f = p.families[i];
+            const Family& f = p.families[i];
             if (f.kind != Kind::matching) continue;
             for (int32_t c = f.first_constraint; c < f.last_constraint; ++c)
                 for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
@@ -104,7 +92,7 @@ void Model::index_matchings() {
     });
 }
 
-void Model::index_tables() {
+void MoveIndex::index_tables() {
     const Problem& p = *problem;
     // Lines are laid out once for every relation and direction.
     std::map<std::tuple<size_t, int64_t, int64_t, int64_t, int32_t, int32_t>, int64_t> known;
@@ -118,7 +106,7 @@ void Model::index_tables() {
     };
     tables = gather<Partner>(p.variables, [&](auto emit) {
         for (size_t i = 0; i < p.families.size(); ++i) {
-            const anycsp::Family& f = p.families[i];
+            const Family& f = p.families[i];
             if (f.kind != Kind::dense) continue;
             const int32_t first = p.scope_start[f.first_constraint];
             for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
@@ -134,12 +122,12 @@ void Model::index_tables() {
     });
 }
 
-void Model::index_others() {
+void MoveIndex::index_others() {
     const Problem& p = *problem;
     others = gather<Occurrence>(p.variables, [&](auto emit) {
         for (size_t i = 0; i < p.families.size(); ++i) {
-            const anycsp::Family& f = p.families[i];
-            if (families[i] == nullptr) continue;
+            const Family& f = p.families[i];
+            if (penalties[i] == nullptr) continue;
             for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
                 if (f.kind == Kind::dense && arity(c) == 2) continue;
                 for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) emit(p.scope[s], Occurrence{c, s});
@@ -149,7 +137,7 @@ void Model::index_others() {
     simple = others.empty();
 }
 
-void Model::weigh() {
+void MoveIndex::weigh() {
     const Problem& p = *problem;
     double soft = 0.0, hard = 0.0;
     bool integral = true;

@@ -1,0 +1,60 @@
+// L_E of one assignment: where families write it.
+#pragma once
+
+#include <cstdint>
+
+#include "core/problem.h"
+#include "core/range.h"
+#include "core/violation.h"
+
+namespace anycsp {
+
+// One byte for every edge, those of a slot one after another.
+struct EdgeLabels {
+    const int32_t* positions;  // [variables]
+    const int64_t* start;      // [slots] a slot's first label
+    uint8_t* labels;
+
+    uint8_t* of(int32_t slot) const { return labels + start[slot]; }
+};
+
+// The exceptions of families that label at most one value of a slot 0. They are kept twice, for the constraints and for
+// the values to read (neural/kernels.h, RunView), and written only where they change, which soon is at few slots in a
+// step.
+struct Exceptions {
+    const int32_t* positions;  // [variables]
+    const int32_t* place;      // [slots] where the slot's exception is kept
+    int32_t* exceptions;       // by place: the position labelled 0, or −1
+    int32_t* rows;             // [slots] X, or `variables` + the value labelled 0; may be null
+    int32_t* critical;         // [constraints] a clause's own: which of its slots are exceptions, 0 for none
+
+    int32_t of(int32_t slot) const { return exceptions[place[slot]]; }
+    void set(const Problem& p, int32_t slot, int32_t position) const {
+        const int32_t x = p.scope[slot];
+        if (rows) rows[slot] = position < 0 ? x : p.variables + p.value_start[x] + position;
+        exceptions[place[slot]] = position;
+    }
+};
+
+// The same as one byte for every edge.
+inline void write_exception(const Problem& p, const EdgeLabels& to, int32_t slot, int32_t position) {
+    uint8_t* label = to.of(slot);
+    for (int32_t v = 0; v < p.domain_size(p.scope[slot]); ++v) label[v] = 1;
+    if (position >= 0) label[position] = 0;
+}
+
+// Sums the violated ones of the constraints; `violated(c)` says which.
+template <class Violated>
+Violation sum_violated(const Problem& p, Range constraints, const double* score, Violated violated) {
+    Violation sum;
+    for (int32_t c = constraints.first; c < constraints.last; ++c) {
+        if (!violated(c)) continue;
+        ++sum.violated;
+        sum.hard += p.hard[c];
+        sum.weight += p.weight[c];
+        sum.score += score[c];
+    }
+    return sum;
+}
+
+}  // namespace anycsp
