@@ -28,10 +28,10 @@ import numpy.typing as npt
 from anycsp import Problem, distributions, load_model, read, solve
 from anycsp.engine import Engine
 from anycsp.graph import compile_graph
-from anycsp.neural.models import choose_model
+from anycsp.search.choose import choose_model
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
-from anycsp.search.strategy import STRATEGIES
+from anycsp.search.local import STRATEGIES
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SEEDS = (0, 1)

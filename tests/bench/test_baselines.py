@@ -15,18 +15,18 @@ from anycsp.bench.baseline import Baseline, Limit
 from anycsp.bench.baselines import BASELINES, run_csp, solver
 from anycsp.bench.baselines.xcsp3 import to_xcsp3
 from anycsp.bench.report.quoted import paper_instances
-from anycsp.bench.structure import coloring_graph, cut_graph, formula, is_decision
 from anycsp.checker.check import recount
 from anycsp.checker.plain import of_problem
 from anycsp.distributions import draw, get
 from anycsp.distributions.graphs import erdos_renyi
-from anycsp.distributions.maxcut import maxcut_problem
 from anycsp.distributions.sat import random_formula
 from anycsp.errors import AnyCSPError
+from anycsp.model.builders import cut_problem
+from anycsp.model.structure import coloring_graph, cut_graph, formula, is_decision
 
 
 def small_cut() -> Problem:
-    return maxcut_problem(12, erdos_renyi(np.random.default_rng(3), 12, 0.5))
+    return cut_problem(12, erdos_renyi(np.random.default_rng(3), 12, 0.5))
 
 
 def signed_cut() -> Problem:
@@ -129,7 +129,7 @@ def test_dsatur_and_greedy_colours_are_within_one_of_the_papers_on_nine_tenths_o
 
 
 def test_the_relaxation_bounds_the_cut_and_its_rounding_keeps_the_guarantee() -> None:
-    problem = maxcut_problem(60, erdos_renyi(np.random.default_rng(0), 60, 0.2))
+    problem = cut_problem(60, erdos_renyi(np.random.default_rng(0), 60, 0.2))
     result = solver("goemans-williamson").run(problem, Limit(5.0), 0)
     assert problem.objective is not None
     bound = float(result.note.split()[-1])

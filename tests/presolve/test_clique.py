@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from anycsp import Problem, solve
+from anycsp.model.coloring import large_clique
 from anycsp.presolve.clique import clique_fixed
-from anycsp.presolve.greedy_coloring import large_clique
 from anycsp.presolve.peel import core_of
 from anycsp.presolve.reduce import presolved
 

@@ -30,7 +30,7 @@ from anycsp.search.driver import Limits, Progress, drive
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.solve import SEARCHES as OFFERED
-from anycsp.search.strategy import STRATEGIES
+from anycsp.search.local import STRATEGIES
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 

@@ -29,10 +29,9 @@ from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedE
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
-from anycsp.formats.files import load
+from anycsp.formats.files import load, write_whole
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
-from anycsp.output import write_whole
 
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
@@ -190,7 +189,7 @@ class Report:
     def search(self, problem: Problem, **options: Any) -> Result:
         """Run the search, printing improvements as they come."""
         from anycsp.search import solve as run_search
-        from anycsp.search.solve import DEFAULT_SECONDS
+        from anycsp.search.options import DEFAULT_SECONDS
 
         seconds, steps = options["time_limit"], options["steps"]
         with ProgressLine(

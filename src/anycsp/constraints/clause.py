@@ -59,6 +59,11 @@ class ClauseBlock(Block):
             start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))]).astype(np.int64)
         return ClauseBlock(terms, start, scope, forbidden, tautology)
 
+    @property
+    def literals(self) -> IntArray:
+        """[slots]: DIMACS numbers ±(variable + 1) over two-valued variables, positive for the second value."""
+        return np.where(self.forbidden == 1, -1, 1) * (self.scope + 1)
+
     @classmethod
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         return {

@@ -257,7 +257,8 @@ class TableBlock(Block):
 
     def take(self, rows: IntArray) -> TableBlock:
         start, slots = ragged_rows(self.scope_start, rows)
-        return TableBlock(self.terms.take(rows), start, self.scope[slots], self.relation[rows], self.relations)
+        relations, relation = _used(self, rows)
+        return TableBlock(self.terms.take(rows), start, self.scope[slots], relation, tuple(relations))
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         scope = self.scope_of(row).tolist()

@@ -27,7 +27,6 @@ from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.temperature import Temperature
 from anycsp.search.local import FOREVER, LocalSearch
-from anycsp.search.strategy import choose_strategy
 
 if TYPE_CHECKING:
     from anycsp.neural.models import Model
@@ -79,6 +78,7 @@ class HybridSearch:
         self,
         graph: ConstraintValueGraph,
         model: Model,
+        strategy: str,
         runs: int,
         seed: int,
         temperature: Temperature,
@@ -92,7 +92,6 @@ class HybridSearch:
         self._network = neural_engine(
             graph, model, runs, seed, temperature, threads, device=device, steps=steps, seconds=seconds
         )
-        strategy = choose_strategy(graph)
         self._scheduled = strategy == "annealing" and seconds is not None
         free_seconds = None if seconds is None else seconds * (1 - LEAST_SHARE)
         self._free = LocalSearch(graph, strategy, threads, seed, threads, seconds=free_seconds)
@@ -225,7 +224,7 @@ class HybridSearch:
         found = self._network.improvements()
         for i in self._free.improvements():
             found.append(i._replace(run=len(self._runs) + i.run, step=self.steps, seconds=self._free_began + i.seconds))
-        for improvement in sorted(found, key=lambda i: -i.score):
+        for improvement in sorted(found, key=lambda i: i.seconds):
             if improvement.score < self._best:
                 self._best = improvement.score
                 self._improvements.append(improvement)
