@@ -224,10 +224,16 @@ class HybridSearch:
         found = self._network.improvements()
         for i in self._free.improvements():
             found.append(i._replace(run=len(self._runs) + i.run, step=self.steps, seconds=self._free_began + i.seconds))
-        for improvement in sorted(found, key=lambda i: i.seconds):
+        # By score, not by time: the same seed is to give the same trace, and clocks differ.
+        new: list[Improvement] = []
+        for improvement in sorted(found, key=lambda i: -i.score):
             if improvement.score < self._best:
                 self._best = improvement.score
-                self._improvements.append(improvement)
+                new.append(improvement)
+        # What another run found after something better counts as found together with it.
+        for worse in range(len(new) - 2, -1, -1):
+            new[worse] = new[worse]._replace(seconds=min(new[worse].seconds, new[worse + 1].seconds))
+        self._improvements += new
 
     def improvements(self) -> list[Improvement]:
         new, self._improvements = self._improvements, []
