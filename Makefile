@@ -44,6 +44,7 @@ check: install ## format, lint and types; changes nothing
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: install ## format the code and fix what the linter can
 	$(BIN)/ruff format

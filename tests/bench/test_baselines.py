@@ -16,12 +16,13 @@ from anycsp.bench.baselines import BASELINES, run_csp, solver
 from anycsp.bench.baselines.xcsp3 import to_xcsp3
 from anycsp.bench.report.quoted import paper_instances
 from anycsp.checker.check import recount
-from anycsp.checker.plain import of_problem
+from anycsp.checker.problem import from_description
 from anycsp.distributions import draw, get
 from anycsp.distributions.graphs import erdos_renyi
 from anycsp.distributions.sat import random_formula
 from anycsp.errors import AnyCSPError
 from anycsp.model.builders import cut_problem
+from anycsp.model.description import describe
 from anycsp.model.structure import coloring_graph, cut_graph, formula, is_decision
 
 
@@ -90,7 +91,7 @@ def test_a_claim_is_what_the_checker_recounts(baseline: Baseline, kind: str) -> 
         pytest.skip(f"{baseline.name} {baseline.unavailable()}")
     result = baseline.run(problem, Limit(1.0 if baseline.name != "ace" else 20.0, steps=2000), seed=1)
     assert result.assignment is not None
-    count = recount(of_problem(problem), problem.values(result.assignment).tolist())
+    count = recount(from_description(describe(problem)), problem.values(result.assignment).tolist())
     assert result.trace[-1].violated_weight == count.violated_weight
     weights = [point.violated_weight for point in result.trace]
     assert weights == sorted(weights, reverse=True)
@@ -153,7 +154,7 @@ def test_structure_is_recognised_and_nothing_else_is() -> None:
     assert [name for name, p in PROBLEMS.items() if coloring_graph(p) is not None] == ["cut", "colouring"]
     graph = cut_graph(PROBLEMS["signed cut"])
     assert graph is not None
-    assert (graph.weight < 0).any()
+    assert (graph.weights < 0).any()
 
 
 def test_an_unknown_solver_is_named_in_the_error() -> None:

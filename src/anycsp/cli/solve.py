@@ -15,7 +15,6 @@ import click
 import numpy as np
 
 import anycsp
-from anycsp.checker.check import WEIGHT_OBJECTIVES
 from anycsp.cli.options import (
     colors_option,
     file_argument,
@@ -30,7 +29,6 @@ from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
 from anycsp.formats.files import load, write_whole
-from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -234,12 +232,9 @@ class Report:
 def verdict(problem: Problem, result: Result) -> str:
     """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
     is what is optimised; otherwise all. Never UNSATISFIABLE nor OPTIMUM FOUND: the search proves nothing."""
-    soft = any(block.terms.hard.any() for block in problem.blocks) or _is_weight(problem.objective)
+    weighed = problem.objective is not None and problem.objective.is_violated_weight
+    soft = weighed or any(block.terms.hard.any() for block in problem.blocks)
     return "SATISFIABLE" if (result.hard_violated == 0 if soft else result.violated == 0) else "UNKNOWN"
-
-
-def _is_weight(objective: Objective | None) -> bool:
-    return objective is not None and objective.kind in WEIGHT_OBJECTIVES
 
 
 def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
@@ -249,7 +244,7 @@ def objective_line(problem: Problem, weight: float, hard_violated: int, value: f
         return ""
     if problem.objective is not None and problem.objective.expression is not None:
         return "" if value is None else _number(value)
-    if problem.objective is not None and _is_weight(problem.objective):
+    if problem.objective is not None and problem.objective.is_violated_weight:
         return _number(problem.objective.value(weight, np.zeros(0, np.int64)))
     return _number(weight)
 

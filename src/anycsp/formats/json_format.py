@@ -1,6 +1,6 @@
 """The package's own JSON format: everything a Problem can say, without loss. Described in docs/guides/formats.md.
 
-Families describe themselves (`Block.describe`) and read themselves back (`Block.add_described`); here is only what
+Families describe themselves (`Block.describe`) and read themselves back (`Block.from_description`); here is only what
 they share: variables, domains, scopes, weights, and the grouping of constraints that differ in nothing else.
 """
 
@@ -17,6 +17,7 @@ from anycsp.constraints.base import FAMILIES
 from anycsp.errors import AnyCSPError, ConversionError, ProblemError
 from anycsp.formats.files import Source, shown
 from anycsp.memory import available_bytes
+from anycsp.model.description import describe_objective
 from anycsp.model.domains import Domain
 from anycsp.model.expressions import Operand, Variable, bounds, expression_of, tree_of
 from anycsp.model.objective import Objective
@@ -184,8 +185,9 @@ def _add_constraint(problem: Problem, entry: dict[str, Any]) -> list[int]:
     for h in hard:
         _expect(h, bool, "'hard'")
     if count:
-        arrays = np.array(weight, dtype=np.float64), np.array(hard, dtype=np.bool_)
-        FAMILIES[kind].add_described(problem, scopes, entry, *arrays)
+        terms = problem.new_terms(np.array(weight, dtype=np.float64), np.array(hard, dtype=np.bool_), count)
+        for block in FAMILIES[kind].from_descriptions(problem.domain_list, scopes, entry, terms):
+            problem.add_block(block)
     places = _each(entry.get("order", list(range(first, first + count))), count, "order")
     return [_expect(place, int, "a place in the order") for place in places]
 
@@ -247,20 +249,13 @@ def write(problem: Problem) -> str:
     if problem.name:
         head["name"] = problem.name
     if problem.objective is not None:
-        head["objective"] = _spell_objective(problem.objective)
+        head["objective"] = describe_objective(problem.objective)
     if domains:
         head["domains"] = domains
     lines = [f"  {_dumps(key)}: {_dumps(value)}" for key, value in head.items()]
     lines.append(_listing("variables", variables))
     lines.append(_listing("constraints", _constraints(problem)))
     return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _spell_objective(objective: Objective) -> dict[str, Any]:
-    spec: dict[str, Any] = {"kind": objective.kind, "constant": objective.constant}
-    if objective.expression is not None:
-        spec["scope"], spec["expression"] = tree_of(objective.expression)
-    return spec
 
 
 def _dumps(value: Any) -> str:
@@ -328,7 +323,7 @@ def _constraints(problem: Problem) -> list[dict[str, Any]]:
             shape = block.shape(row, domains)
             if shape not in group_of:
                 plain = block.describe(row, domains)
-                if "add_described" not in type(block).__dict__:
+                if "from_description" not in type(block).__dict__:
                     raise ConversionError(f"JSON cannot hold constraint {indices[row] + 1}: a {block.kind} one")
                 kept = {key: plain[key] for key in ("kind", *block.fields) if key in plain}
                 group_of[shape] = len(groups)
