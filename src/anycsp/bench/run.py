@@ -34,7 +34,7 @@ class Task:
     group: str
     solver: str
     version: str
-    """Of the solver, where an older result would be another system's: the digest of a model's weights."""
+    """The solver's, where an older result would be another system's: the digest of a model's weights."""
     seed: int
     budget: BudgetName
     limit: Limit

@@ -119,7 +119,7 @@ class Block(ABC):
 
     @abstractmethod
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Which constraints an assignment (one domain position a variable) satisfies."""
+        """Which constraints an assignment (one domain position per variable) satisfies."""
 
     def rules_out(self, domains: Domains) -> IntArray:
         """[slots]: how many values of this variable the constraint rules out at most, whatever the others take. All

@@ -25,7 +25,7 @@ class Colorable(Distribution):
 
     n: Size = (50, 120)
     colors: Sequence[int] = (4, 30)
-    """Of hidden colourings; the expected overlap of intervals."""
+    """Colours of a hidden colouring, or the expected overlap of intervals."""
     tightness: Sequence[float] = (0.7, 1.3)
     """Mean degree of hidden colourings relative to 2k·ln k, about where random graphs cease to be k-colourable; at
     most 0.7 of all edges a colouring allows."""

@@ -41,32 +41,26 @@ def read(source: Source, colors: int | None = None) -> Problem:
 
 
 def read_graph(source: Source) -> ColoringGraph:
-    vertices: int | None = None
-    claimed = listed = loops = 0
+    header: tuple[int, int] | None = None
+    listed = loops = 0
     edges: dict[tuple[int, int], tuple[int, int]] = {}
     for number, line in source.lines():
-        words = line.split()
-        if words[0] == "e":
-            if vertices is None:
+        if line.split()[0] == "e":
+            if header is None:
                 raise source.error("an edge before the header 'p edge VERTICES EDGES'", number)
-            if len(words) != 3:
-                raise source.error(f"not an edge of the form 'e u v': {shown(line)}", number)
-            u, v = vertex(source, words[1], vertices, number), vertex(source, words[2], vertices, number)
+            u, v = _edge(source, line, header[0], number)
             listed += 1
             if u == v:
                 loops += 1
             else:
                 edges.setdefault((min(u, v), max(u, v)), (u, v))
-        elif words[0] == "p":
-            if vertices is not None or len(words) != 4 or words[1] not in ("edge", "edges", "col"):
-                raise source.error(f"not a header of the form 'p edge VERTICES EDGES': {shown(line)}", number)
-            vertices, claimed = (source.integer(word, "a count of the header", number) for word in words[2:])
-            source.check_claim(vertices, "vertices", number)
-            source.check_claim(claimed, "edges", number)
-        elif words[0] not in _IGNORED and not line.startswith("c"):
+        elif line.split()[0] == "p":
+            header = _header(source, line, header is None, number)
+        elif line.split()[0] not in _IGNORED and not line.startswith("c"):
             raise source.error(f"unknown line {shown(line)}", number)
-    if vertices is None:
+    if header is None:
         raise source.error("no header of the form 'p edge VERTICES EDGES'")
+    vertices, claimed = header
     comments = []
     if loops:
         comments.append(f"dropped {loops} self-loops")
@@ -75,6 +69,24 @@ def read_graph(source: Source) -> ColoringGraph:
     if claimed not in (listed, len(edges)):
         comments.append(f"the header claims {claimed} edges, the file lists {listed}, {len(edges)} of them distinct")
     return ColoringGraph(vertices, np.array(list(edges.values()), dtype=np.int64).reshape(-1, 2), tuple(comments))
+
+
+def _header(source: Source, line: str, first: bool, number: int) -> tuple[int, int]:
+    """The numbers of vertices and edges that it claims."""
+    words = line.split()
+    if not first or len(words) != 4 or words[1] not in ("edge", "edges", "col"):
+        raise source.error(f"not a header of the form 'p edge VERTICES EDGES': {shown(line)}", number)
+    vertices, claimed = (source.integer(word, "a count of the header", number) for word in words[2:])
+    source.check_claim(vertices, "vertices", number)
+    source.check_claim(claimed, "edges", number)
+    return vertices, claimed
+
+
+def _edge(source: Source, line: str, vertices: int, number: int) -> tuple[int, int]:
+    words = line.split()
+    if len(words) != 3:
+        raise source.error(f"not an edge of the form 'e u v': {shown(line)}", number)
+    return vertex(source, words[1], vertices, number), vertex(source, words[2], vertices, number)
 
 
 def coloring(graph: ColoringGraph, colors: int | None = None) -> Problem:

@@ -201,7 +201,7 @@ def _index(problem: Problem, variable: Any) -> int:
 
 
 def _each(value: Any, count: int, what: str) -> list[Any]:
-    """One entry a scope: a list as it is, a single value repeated."""
+    """One entry per scope: a list as it is, a single value repeated."""
     if not isinstance(value, list):
         return [value] * count
     if len(value) != count:
@@ -263,7 +263,7 @@ def _dumps(value: Any) -> str:
 
 
 def _listing(key: str, entries: Sequence[Any]) -> str:
-    """A list with one entry a line."""
+    """A list with one entry per line."""
     inner = ",\n".join("    " + _dumps(entry) for entry in entries)
     return f'  "{key}": [\n{inner}\n  ]' if entries else f'  "{key}": []'
 

@@ -295,7 +295,7 @@ def _relation(domains: Sequence[Any], tuples: Any, allowed: bool) -> Relation:
     return Relation(tuple(len(d) for d in domains), np.ascontiguousarray(positions), allowed)
 
 
-# ── one function a constraint ────────────────────────────────────────────────────────────────────────
+# ── one function for each kind of constraint ────────────────────────────────────────────────────────────────────────
 
 
 def _intension(load: Loader, c: Arguments) -> None:

@@ -39,7 +39,6 @@ ARITY = {
 }  # fmt: skip
 """Operations of fixed arity; the others take one operand or more (`in`: an operand and a set of constants;
 `element`: an index and a list)."""
-BOOLEAN = frozenset(("lt", "le", "ge", "gt", "eq", "ne", "in", "not", "and", "or", "xor", "iff", "imp", "circuit"))
 COMPARISON = {"<=": "le", ">=": "ge", "==": "eq", "!=": "ne", "<": "lt", ">": "gt"}
 """Comparisons by their signs; the order of the signs is the operator code of sums and of the C++ side."""
 SYMBOL = {name: sign for sign, name in COMPARISON.items()}

@@ -36,7 +36,7 @@ from anycsp.model.expressions import (
 )
 
 TIMETABLE_LIMIT = 2_000_000
-"""Edges a cumulative constraint may take as one sum for every start time; beyond, one rule a task."""
+"""Edges a cumulative constraint may take as one sum for every start time; beyond, one rule for each task."""
 
 
 def comparison(left: Operand, operator: str, right: Operand) -> Expression:

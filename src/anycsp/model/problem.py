@@ -396,7 +396,7 @@ class Problem(GlobalConstraints):
 
     @property
     def blocks(self) -> list[Block]:
-        """The constraints, one block a family."""
+        """The constraints, one block for each family."""
         by_family: dict[type[Block], list[Block]] = {}
         for block in self._blocks:
             by_family.setdefault(type(block), []).append(block)

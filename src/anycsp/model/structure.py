@@ -137,7 +137,7 @@ def pair_signs(block: Block) -> IntArray:
 
 
 def _sign(relation: Relation) -> int:
-    """Of a relation on positions: listing the pairs (v, v), or all the others, says the same by its opposite."""
+    """1 for ≠, −1 for =, 0 for neither; either may list the pairs (v, v) or all the others."""
     if len(relation.sizes) != 2 or relation.sizes[0] != relation.sizes[1]:
         return 0
     size = relation.sizes[0]

@@ -24,17 +24,17 @@ from anycsp.model.structure import coloring_graph
 IntArray = npt.NDArray[np.int64]
 
 MOST_EDGES = 200_000
-"""Of a graph that is searched for a clique: about a second's worth, which is not on the search's clock."""
+"""A larger graph is not searched for a clique: this many take about a second, which is not on the search's clock."""
 
 
 @dataclass(frozen=True)
 class CliqueFixed:
     problem: Problem
-    """Of the vertices that still have a choice, each over the colours left to it."""
+    """What is left: the vertices that still have a choice, each over the colours left to it."""
     kept: IntArray
-    """These vertices in the whole problem."""
+    """These vertices' places in the whole problem."""
     colors: list[IntArray]
-    """Of each of them: the positions left, of its domain in the whole problem."""
+    """For each of them the positions left to it, as positions of its domain in the whole problem."""
     fixed: npt.NDArray[np.int32]
     """[vertices of the whole problem]: the positions of the others."""
 
@@ -63,7 +63,7 @@ def clique_fixed(problem: Problem) -> CliqueFixed | None:
 
 
 def _colors_left(around: list[set[int]], colors: int, clique: list[int]) -> list[int] | None:
-    """Of each vertex a bit mask of the colours it can have; None where one can have none."""
+    """For each vertex a bit mask of the colours it can have; None where one can have none."""
     left = [(1 << colors) - 1] * len(around)
     for color, x in enumerate(clique):
         left[x] = 1 << color

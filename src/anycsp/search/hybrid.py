@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from anycsp.neural.models import Model
 
 LEAST_SHARE = 0.05
-"""Of the time, what either side gets however little it finds."""
+"""The share of the time that either side gets however little it finds: enough to notice when that changes."""
 WARM_UP = 0.1
-"""Seconds the free side has to itself: what is solved by then needs no network."""
+"""Seconds the free side has to itself at first: what is solved by then needs no network."""
 MEMORY = 2.0
-"""Seconds after which a gain counts half."""
+"""Seconds after which a gain counts half: several turns of either side, yet short beside a search of ten seconds."""
 TURN = 0.01
-"""Seconds of the free side's turn."""
+"""Seconds of the free side's turn: short beside a callback's 50 ms, long beside the cost of switching."""
 PATIENCE = 16
-"""Jumps without a new best after which bursts double."""
+"""Jumps without a new best after which bursts double. Jumps differ by luck, so one alone says little."""
 POLISH_FACTOR = 8
-"""A burst lasts at least so many times as long as the policy step."""
+"""A burst lasts at least so many times as long as the policy step: moves find more per second than steps do."""
 SHORTEST_BURST = 8
-"""Moves for every value of the problem (for annealing proposals), at least."""
+"""Moves (for annealing: proposals) per value of the problem in the shortest burst: fewer leave it unpolished."""
 LONGEST_BURST = 256
-"""Times the shortest, at most."""
+"""How many shortest bursts the longest has: beyond, a jump would be a search of its own."""
 
 
 class Side:
@@ -118,9 +118,9 @@ class HybridSearch:
         self._jumps, self._roaming = Side(), Side()
         self._burst, self._idle = self._shortest, 0
         self._burst_left = 0
-        """Moves still to make of the burst under way."""
+        """Moves that the burst under way has still to make."""
         self._step_seconds = 0.0
-        """Of the last policy step."""
+        """How long the last policy step took."""
         self._deadline = self._began + self._seconds
         self._collect()
 

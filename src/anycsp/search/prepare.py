@@ -68,7 +68,8 @@ def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
     """Refuse what would not fit in memory, presolve, compile. A hint is an assignment of the whole problem, so with
     one nothing is taken away from it."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
-    reduced = presolved(problem, options.presolve and options.hint is None)
+    wanted = options.presolve and options.hint is None
+    reduced = presolved(problem) if wanted else Presolved(problem)
     return Prepared(problem, reduced, compile_graph(reduced.problem))
 
 

@@ -39,5 +39,5 @@ class RunCsp(Baseline):
 
 
 def training_seconds(limit: Limit) -> float:
-    """Of the processor: half a minute for short runs, twenty minutes where a run itself may take minutes."""
+    """Seconds of the processor: half a minute for short runs, twenty minutes where a run itself may take minutes."""
     return 30.0 if limit.seconds <= 60 else 1200.0
