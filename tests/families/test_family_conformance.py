@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from anycsp import Problem, native
 from anycsp.checker.check import recount
 from anycsp.checker.problem import from_description
-from anycsp.model.description import describe
 from anycsp.constraints.base import FAMILIES as KINDS
 from anycsp.graph import compile_graph
+from anycsp.model.description import describe
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.tensors import TensorGraph
 from anycsp.neural.weights import PolicyConfig

@@ -28,9 +28,8 @@ from anycsp.neural.models import Model
 from anycsp.neural.policy import PolicyConfig, PolicyNetwork
 from anycsp.search.driver import Limits, Progress, drive
 from anycsp.search.hybrid import HybridSearch
-from anycsp.search.local import LocalSearch
-from anycsp.search.solve import SEARCHES as OFFERED
-from anycsp.search.local import STRATEGIES
+from anycsp.search.local import STRATEGIES, LocalSearch
+from anycsp.search.options import SEARCHES as OFFERED
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 
@@ -70,7 +69,7 @@ def cooled(of: Made) -> Engine:
 
 
 def hybrid(of: Made) -> Engine:
-    return HybridSearch(of.graph, untrained(), RUNS, of.seed, 1.0, 1, steps=of.steps, seconds=of.seconds)
+    return HybridSearch(of.graph, untrained(), "tabu", RUNS, of.seed, 1.0, 1, steps=of.steps, seconds=of.seconds)
 
 
 ENGINES: dict[str, Callable[[Made], Engine]] = {

@@ -7,12 +7,11 @@ import time
 
 import numpy as np
 import pytest
-from anycsp.search.local import STRATEGIES
 from random_problems import random_problem
 
 from anycsp import AnyCSPError, Problem, distributions, native, solve
 from anycsp.graph import compile_graph
-from anycsp.search.local import LocalSearch
+from anycsp.search.local import STRATEGIES, LocalSearch
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 
