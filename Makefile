@@ -46,6 +46,7 @@ check: install ## format, lint and types; changes nothing
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: install ## format the code and fix what the linter can
 	$(BIN)/ruff format

@@ -28,10 +28,9 @@ import numpy.typing as npt
 from anycsp import Problem, distributions, load_model, read, solve
 from anycsp.engine import Engine
 from anycsp.graph import compile_graph
-from anycsp.neural.models import choose_model
+from anycsp.search.choose import choose_model, choose_strategy
 from anycsp.search.hybrid import HybridSearch
-from anycsp.search.local import LocalSearch
-from anycsp.search.strategy import STRATEGIES
+from anycsp.search.local import STRATEGIES, LocalSearch
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SEEDS = (0, 1)
@@ -168,7 +167,7 @@ def rows(problem: Problem, seed: int) -> Iterator[tuple[str, Callable[[], Answer
         yield strategy, lambda engine=engine: searched(engine, LOCAL_STEPS)
     model = load_model(choose_model(problem))
     heat = model.temperature_for(problem)
-    hybrid = HybridSearch(graph, model, RUNS, seed, heat, 1, steps=HYBRID_STEPS)
+    hybrid = HybridSearch(graph, model, choose_strategy(problem), RUNS, seed, heat, 1, steps=HYBRID_STEPS)
     yield "hybrid", lambda: searched(hybrid, HYBRID_STEPS)
 
 

@@ -26,9 +26,10 @@ import numpy as np
 
 from anycsp import Problem, load_model, read, solve
 from anycsp.checker.check import recount
-from anycsp.checker.plain import of_problem
+from anycsp.checker.problem import from_description
 from anycsp.distributions.rb import ForcedRB
 from anycsp.distributions.sat import random_formula
+from anycsp.model.description import describe
 
 SEED = 424_242
 """Of the generated instances."""
@@ -142,7 +143,7 @@ def run(instance: Instance, models: Path | None, time_scale: float, threads: int
         seed=seed,
         threads=threads,
     )
-    count = recount(of_problem(problem), result.assignment)
+    count = recount(from_description(describe(problem)), result.assignment)
     assert count.violated == result.violated, f"{instance.name}: {result.violated} claimed, {count.violated} recounted"
     cut = result.objective["value"] if instance.target and result.objective else None
     return {

@@ -59,10 +59,9 @@ def problems_of(name: str, scale: float = 1.0) -> list[Any]:
     import numpy as np
 
     from anycsp.distributions.base import distinct_rows
-    from anycsp.distributions.coloring import coloring_problem
-    from anycsp.distributions.maxcut import maxcut_problem
     from anycsp.distributions.rb import binary_problem, distinct_codes
     from anycsp.distributions.sat import random_formula
+    from anycsp.model.builders import coloring_problem, cut_problem
 
     rng = np.random.default_rng(0)
 
@@ -80,7 +79,7 @@ def problems_of(name: str, scale: float = 1.0) -> list[Any]:
         colors = int(name.removeprefix("coloring") or 10)
         return [coloring_problem(size(500), edges(size(500), size(5000)), colors)]
     if name == "maxcut":
-        return [maxcut_problem(size(2000), edges(size(2000), size(19990)))]
+        return [cut_problem(size(2000), edges(size(2000), size(19990)))]
     if name == "maxsat":
         return [random_formula(rng, size(10_000), size(300_000), 5)]
     if name == "rb":

@@ -67,7 +67,7 @@ class TemperedEngine(NeuralEngine, Protocol):
     """One whose temperature can change while it searches."""
 
     def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
-        """[runs]: of the softmax from the next step on."""
+        """[runs]: the softmax's temperature from the next step on."""
 
     def restart(self, runs: Sequence[int]) -> None:
         """These go on from random assignments, with nothing remembered."""

@@ -15,18 +15,19 @@ from anycsp.bench.baseline import Baseline, Limit
 from anycsp.bench.baselines import BASELINES, run_csp, solver
 from anycsp.bench.baselines.xcsp3 import to_xcsp3
 from anycsp.bench.report.quoted import paper_instances
-from anycsp.bench.structure import coloring_graph, cut_graph, formula, is_decision
 from anycsp.checker.check import recount
-from anycsp.checker.plain import of_problem
+from anycsp.checker.problem import from_description
 from anycsp.distributions import draw, get
 from anycsp.distributions.graphs import erdos_renyi
-from anycsp.distributions.maxcut import maxcut_problem
 from anycsp.distributions.sat import random_formula
 from anycsp.errors import AnyCSPError
+from anycsp.model.builders import cut_problem
+from anycsp.model.description import describe
+from anycsp.model.structure import coloring_graph, cut_graph, formula, is_decision
 
 
 def small_cut() -> Problem:
-    return maxcut_problem(12, erdos_renyi(np.random.default_rng(3), 12, 0.5))
+    return cut_problem(12, erdos_renyi(np.random.default_rng(3), 12, 0.5))
 
 
 def signed_cut() -> Problem:
@@ -90,7 +91,7 @@ def test_a_claim_is_what_the_checker_recounts(baseline: Baseline, kind: str) -> 
         pytest.skip(f"{baseline.name} {baseline.unavailable()}")
     result = baseline.run(problem, Limit(1.0 if baseline.name != "ace" else 20.0, steps=2000), seed=1)
     assert result.assignment is not None
-    count = recount(of_problem(problem), problem.values(result.assignment).tolist())
+    count = recount(from_description(describe(problem)), problem.values(result.assignment).tolist())
     assert result.trace[-1].violated_weight == count.violated_weight
     weights = [point.violated_weight for point in result.trace]
     assert weights == sorted(weights, reverse=True)
@@ -129,7 +130,7 @@ def test_dsatur_and_greedy_colours_are_within_one_of_the_papers_on_nine_tenths_o
 
 
 def test_the_relaxation_bounds_the_cut_and_its_rounding_keeps_the_guarantee() -> None:
-    problem = maxcut_problem(60, erdos_renyi(np.random.default_rng(0), 60, 0.2))
+    problem = cut_problem(60, erdos_renyi(np.random.default_rng(0), 60, 0.2))
     result = solver("goemans-williamson").run(problem, Limit(5.0), 0)
     assert problem.objective is not None
     bound = float(result.note.split()[-1])
@@ -153,7 +154,7 @@ def test_structure_is_recognised_and_nothing_else_is() -> None:
     assert [name for name, p in PROBLEMS.items() if coloring_graph(p) is not None] == ["cut", "colouring"]
     graph = cut_graph(PROBLEMS["signed cut"])
     assert graph is not None
-    assert (graph.weight < 0).any()
+    assert (graph.weights < 0).any()
 
 
 def test_an_unknown_solver_is_named_in_the_error() -> None:

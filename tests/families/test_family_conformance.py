@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from anycsp import Problem, native
 from anycsp.checker.check import recount
-from anycsp.checker.plain import of_problem
+from anycsp.checker.problem import from_description
 from anycsp.constraints.base import FAMILIES as KINDS
 from anycsp.graph import compile_graph
+from anycsp.model.description import describe
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.tensors import TensorGraph
 from anycsp.neural.weights import PolicyConfig
@@ -95,7 +96,8 @@ def test_independent_checker_counts_the_same(family: Family, seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem, _ = draw_problem(family, rng)
     for row in draw_positions(problem, rng, 4):
-        counted, again = problem.violation_of_positions(row), recount(of_problem(problem), problem.values(row).tolist())
+        counted = problem.violation_of_positions(row)
+        again = recount(from_description(describe(problem)), problem.values(row).tolist())
         assert counted == (again.violated, again.violated_weight, again.hard_violated)
 
 
@@ -126,8 +128,8 @@ def test_description_reads_back_as_the_same_constraints(family: Family, seed: in
         again.add_variable(problem.domain(x).values.tolist())
     for data in problem.describe_constraints():
         plain = json.loads(json.dumps(data))
-        terms = [plain.get("weight", 1.0)], [plain.get("hard", False)]
-        KINDS[plain["kind"]].add_described(again, [plain["scope"]], plain, *terms)
+        terms = again.new_terms(plain.get("weight", 1.0), plain.get("hard", False))
+        again.add_block(KINDS[plain["kind"]].from_description(again.domain_list, plain["scope"], plain, terms))
     assert [{**d, "kind": ""} for d in again.describe_constraints() if d["kind"] == "rule"] == [
         {**d, "kind": ""} for d in problem.describe_constraints() if d["kind"] == "rule"
     ]

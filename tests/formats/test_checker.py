@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 from random_problems import random_positions, random_problem
 
 from anycsp import Problem
-from anycsp.checker import plain
+from anycsp.checker import readers
 from anycsp.checker.check import HOLDS, WrongAnswer, first_difference, recount
+from anycsp.checker.problem import from_description
 from anycsp.constraints.base import FAMILIES
 from anycsp.constraints.comparison import OPERATORS
 from anycsp.errors import ConversionError, ProblemError
 from anycsp.formats import FORMATS, read, read_text, to_text
 from anycsp.formats.answers import Answer, read_answer, read_literals, value_lines
 from anycsp.formats.files import load, text_source
+from anycsp.model.description import describe
 from anycsp.model.expressions import ARITY, OPERATIONS
 
 
@@ -30,7 +32,7 @@ def test_recount_equals_the_problems_own_count(seed: int) -> None:
     positions = random_positions(problem, 1, seed)[0]
     own = problem.violation_of_positions(positions)
     text = text_source(to_text(problem, "json").encode(), "x.json")
-    for independent in (plain.of_problem(problem), plain.anycsp_json(text)):
+    for independent in (from_description(describe(problem)), readers.anycsp_json(text.data)):
         count = recount(independent, problem.assignment(positions))
         assert (count.violated, count.hard_violated) == (own.violated, own.hard)
         assert count.violated_weight == pytest.approx(own.weight)
@@ -54,8 +56,8 @@ def test_second_readers_agree_with_the_first_on_benchmark_files(data: Path, patt
         problem = read(path, colors=colors)
         positions = rng.integers(0, problem.domains.sizes)
         own = problem.violation_of_positions(positions)
-        reader = {".cnf": plain.cnf, ".col": plain.col, ".txt": plain.rudy}[path.suffix]
-        count = recount(reader(load(path)), problem.assignment(positions))
+        reader = {".cnf": readers.cnf, ".col": readers.col, ".txt": readers.rudy}[path.suffix]
+        count = recount(reader(load(path).data), problem.assignment(positions))
         assert (count.violated, count.violated_weight, count.constraints) == (
             own.violated,
             own.weight,
@@ -109,10 +111,11 @@ def test_every_family_is_read_back_and_recounted(kind: str, seed: int) -> None:
     for domain in domains:
         problem.add_variable(domain)
     plain_data = described(kind, rng, domains)
-    FAMILIES[kind].add_described(problem, [list(range(count))], plain_data, [2.5], [True])
+    terms = problem.new_terms(2.5, True)
+    problem.add_block(FAMILIES[kind].from_description(problem.domain_list, list(range(count)), plain_data, terms))
     text = to_text(problem, "json")
     assert to_text(read_text(text), "json") == text
-    independent = plain.anycsp_json(text_source(text.encode(), "x.json"))
+    independent = readers.anycsp_json(text.encode())
     for positions in random_positions(problem, 10, seed):
         own = problem.violation_of_positions(positions)
         count_again = recount(independent, problem.assignment(positions))
@@ -128,7 +131,7 @@ def test_auxiliary_variables_and_expression_objectives_are_kept_and_recomputed()
     text = to_text(problem, "json")
     again = read_text(text)
     assert to_text(again, "json") == text
-    independent = plain.anycsp_json(text_source(text.encode(), "x.json"))
+    independent = readers.anycsp_json(text.encode())
     for values in ({"x": 2, "y": 3}, {"x": -1, "y": 2}, {"x": 0, "y": 0}):
         own = again.violation(values)
         count = recount(independent, values)
@@ -145,12 +148,12 @@ def test_a_python_function_cannot_be_written_or_checked() -> None:
     with pytest.raises(ConversionError, match="external"):
         to_text(problem, "json")
     with pytest.raises(ProblemError, match="external"):
-        recount(plain.of_problem(problem), [0, 0, 0, 1])
+        recount(from_description(describe(problem)), [0, 0, 0, 1])
 
 
 def test_matrix_market_is_recounted_from_its_matrix() -> None:
     text = "%%MatrixMarket matrix coordinate integer general\n3 3 5\n2 1 -2\n1 2 -2\n3 2 5\n2 3 5\n1 1 7\n"
-    count = recount(plain.mtx(text_source(text.encode(), "x.mtx")), [0, 1, 0])
+    count = recount(readers.mtx(text.encode()), [0, 1, 0])
     assert (count.violated, count.violated_weight, count.objective) == (1, 2, 3)
 
 
@@ -159,7 +162,7 @@ def test_matrix_market_is_recounted_from_its_matrix() -> None:
 )
 def test_weighted_clauses_are_recounted_from_their_lines(text: str) -> None:
     problem = read_text(text, format="wcnf")
-    independent = plain.wcnf(text_source(text.encode(), "x.wcnf"))
+    independent = readers.wcnf(text.encode())
     for values in ([1, 0, 0], [0, 0, 1], [0, 1, 0]):
         own, count = problem.violation(values), recount(independent, values)
         assert (count.violated, count.violated_weight, count.hard_violated) == (own.violated, own.weight, own.hard)
@@ -168,7 +171,7 @@ def test_weighted_clauses_are_recounted_from_their_lines(text: str) -> None:
 
 def test_every_family_and_every_written_format_can_be_checked() -> None:
     assert set(FAMILIES) - {"external"} <= set(HOLDS)  # an arbitrary Python function has no description
-    assert {f.name for f in FORMATS.values() if f.write is not None} <= set(plain.READERS)
+    assert {f.name for f in FORMATS.values() if f.write is not None} <= set(readers.READERS)
 
 
 def test_labels_stand_for_their_integers() -> None:
@@ -177,10 +180,10 @@ def test_labels_stand_for_their_integers() -> None:
     problem.add_variable(["red", "green"], "colour")
     problem.add_table(["level", "colour"], [["low", "red"]], allowed=False)
     problem.add_linear(["level"], [1], ">", 0)
-    independent = plain.anycsp_json(text_source(to_text(problem, "json").encode(), "x.json"))
+    independent = readers.anycsp_json(to_text(problem, "json").encode())
     assert recount(independent, ["low", "red"]).violated == 2
     assert recount(independent, {"level": 5, "colour": 0}).violated == 0
-    assert recount(plain.of_problem(problem), ["low", "green"]).violated == 1
+    assert recount(from_description(describe(problem)), ["low", "green"]).violated == 1
 
 
 FORMULA = "p cnf 3 2\n1 2 0\n-3 0\n"
@@ -213,9 +216,9 @@ HONEST = {
     ],
 )
 def test_lies_are_found(claims: dict[str, object], expected: str | None) -> None:
-    problem = plain.cnf(text_source(FORMULA.encode(), "x.cnf"))
+    problem = readers.cnf(FORMULA.encode())
     answer = Answer({"1": 1, "2": 0, "3": 1}, {**HONEST, **claims})
-    difference = first_difference(problem, answer, recount(problem, answer.values))
+    difference = first_difference(problem, answer.claims, recount(problem, answer.values))
     assert difference is None if expected is None else difference is not None and expected in difference
 
 
@@ -231,7 +234,7 @@ def test_lies_are_found(claims: dict[str, object], expected: str | None) -> None
 )
 def test_what_is_no_assignment_is_a_wrong_answer(values: object, reason: str) -> None:
     with pytest.raises(WrongAnswer, match=reason):
-        recount(plain.cnf(text_source(FORMULA.encode(), "x.cnf")), values)  # type: ignore[arg-type]
+        recount(readers.cnf(FORMULA.encode()), values)  # type: ignore[arg-type]
 
 
 @given(st.lists(st.integers() | st.text(st.characters(exclude_categories=["Cs"])), min_size=1))

@@ -20,8 +20,8 @@ from anycsp.constraints.table import TableBlock
 from anycsp.errors import ConversionError
 from anycsp.formats import FORMATS, detect, read, read_text, to_text, write
 from anycsp.formats.files import text_source
+from anycsp.model.coloring import dsatur, large_clique
 from anycsp.model.objective import Objective
-from anycsp.presolve.greedy_coloring import dsatur, large_clique
 
 
 def same(a: Problem, b: Problem) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from anycsp import FormatError, Problem
 from anycsp.checker.check import recount
-from anycsp.checker.plain import wcnf
+from anycsp.checker.readers import wcnf
 from anycsp.formats import FORMATS, detect, read_text
 from anycsp.formats.files import text_source
 from anycsp.formats.wcnf import answer, read_answer, write
@@ -97,7 +97,7 @@ def test_what_is_wrong_is_one_line(text: str, message: str) -> None:
 
 def test_the_checker_reads_the_same_by_its_own_reader() -> None:
     for text in (OLD, NEW, "p wcnf 2 3 9\n0 1 0\n3 2 0\n9 -2 1 0\n"):
-        problem, plain = read_text(text, format="wcnf"), wcnf(text_source(text.encode(), "x"))
+        problem, plain = read_text(text, format="wcnf"), wcnf(text.encode())
         for values, counted in counts(problem).items():
             again = recount(plain, values)
             assert counted == (again.violated, again.violated_weight, again.hard_violated)

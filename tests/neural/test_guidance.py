@@ -33,7 +33,8 @@ def mixed() -> Problem:
     problem = Problem()
     problem.add_variables(8, range(3))
     problem.add_not_equal([(i, i + 1) for i in range(7)])
-    problem.add_nogoods([[0, 1, 2], [3, 4, 5]], [0, 1, 2, 2, 1, 0])
+    problem.add_nogood([0, 1, 2], np.array([0, 1, 2]))
+    problem.add_nogood([3, 4, 5], np.array([2, 1, 0]))
     problem.add_table([5, 6, 7], [(0, 1, 2), (1, 2, 0), (2, 2, 2)])
     problem.add_all_different([0, 3, 6])
     problem.add_all_different([1, 2, 4, 7])  # four variables, three values: never satisfied

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from anycsp import Problem, solve
+from anycsp.model.coloring import large_clique
 from anycsp.presolve.clique import clique_fixed
-from anycsp.presolve.greedy_coloring import large_clique
-from anycsp.presolve.peel import core_of
+from anycsp.presolve.peel import peel
 from anycsp.presolve.reduce import presolved
 
 TRIANGLE = [(0, 1), (1, 2), (0, 2)]
@@ -65,7 +65,7 @@ def near(vertices: int, reach: float, seed: int) -> Problem:
 
 def test_a_graph_may_dissolve_that_setting_aside_alone_leaves() -> None:
     problem = near(60, 0.4, seed=2)
-    assert core_of(problem).problem.num_variables == 29
+    assert peel(problem).problem.num_variables == 29
     result = solve(problem, search="neural", steps=0)
     assert result.satisfied
     assert problem.violation(result.assignment).violated == 0

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from anycsp import Problem, distributions, native, solve
-from anycsp.distributions.coloring import Coloring, coloring_problem
+from anycsp.distributions.coloring import Coloring
+from anycsp.model.builders import coloring_problem
 from anycsp.presolve.construct import constructed
 
 

@@ -1,4 +1,4 @@
-"""Setting variables aside loses nothing: the optimum of the core, extended, is the optimum of the whole problem."""
+"""Setting variables aside loses nothing: the optimum of what is left, extended, is the optimum of the whole problem."""
 
 from itertools import product
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anycsp import Problem, distributions, solve
-from anycsp.presolve.peel import core_of
+from anycsp.presolve.peel import peel
 
 
 def sparse(seed: int) -> Problem:
@@ -40,16 +40,16 @@ def optimum(problem: Problem) -> tuple[int, float]:
 @pytest.mark.parametrize("seed", range(40))
 def test_extending_adds_no_violation_and_the_optimum_is_the_same(seed: int) -> None:
     problem = sparse(seed)
-    core = core_of(problem)
-    assert core.problem.num_variables + len(core.waiting) == problem.num_variables
-    for positions in product(*(range(s) for s in core.problem.domains.sizes)):
-        of_core = core.problem.violation_of_positions(np.array(positions))
-        assert problem.violation_of_positions(core.extended(np.array(positions))) == of_core
-    assert optimum(core.problem) == optimum(problem)
+    peeled = peel(problem)
+    assert peeled.problem.num_variables + len(peeled.waiting) == problem.num_variables
+    for positions in product(*(range(s) for s in peeled.problem.domains.sizes)):
+        of_rest = peeled.problem.violation_of_positions(np.array(positions))
+        assert problem.violation_of_positions(peeled.extended(np.array(positions))) == of_rest
+    assert optimum(peeled.problem) == optimum(problem)
 
 
 def test_most_of_these_have_something_to_set_aside() -> None:
-    kept = [core_of(sparse(seed)).problem.num_variables for seed in range(40)]
+    kept = [peel(sparse(seed)).problem.num_variables for seed in range(40)]
     assert min(kept) == 1
     assert max(kept) == 6
     assert 2 < np.mean(kept) < 5
@@ -69,7 +69,7 @@ def test_a_long_chain_is_unravelled_from_its_ends() -> None:
     problem = Problem()
     problem.add_variables(2000, range(2))
     problem.add_not_equal([(i, i + 1) for i in range(1999)])
-    assert core_of(problem).problem.num_variables == 1
+    assert peel(problem).problem.num_variables == 1
 
 
 @pytest.mark.parametrize("search", ["neural", "local", "hybrid"])
@@ -95,4 +95,4 @@ def test_problems_with_auxiliary_variables_are_left_alone() -> None:
     x, y = problem.add_variables(2, range(5))
     total = problem.define(x + y)
     problem.add(total == 3)
-    assert core_of(problem).problem is problem
+    assert peel(problem).problem is problem

@@ -30,9 +30,8 @@ from anycsp.neural.tensors import TensorGraph
 from anycsp.neural.weights import PolicyConfig
 from anycsp.search.driver import Limits, Progress, drive
 from anycsp.search.hybrid import HybridSearch
-from anycsp.search.local import LocalSearch
-from anycsp.search.solve import SEARCHES as OFFERED
-from anycsp.search.strategy import STRATEGIES
+from anycsp.search.local import STRATEGIES, LocalSearch
+from anycsp.search.options import SEARCHES as OFFERED
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 
@@ -72,7 +71,7 @@ def cooled(of: Made) -> Engine:
 
 
 def hybrid(of: Made) -> Engine:
-    return HybridSearch(of.graph, untrained(), RUNS, of.seed, 1.0, 1, steps=of.steps, seconds=of.seconds)
+    return HybridSearch(of.graph, untrained(), "tabu", RUNS, of.seed, 1.0, 1, steps=of.steps, seconds=of.seconds)
 
 
 ENGINES: dict[str, Callable[[Made], Engine]] = {

@@ -14,8 +14,8 @@ from anycsp.graph import compile_graph
 from anycsp.neural.models import Model
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.weights import PolicyConfig
+from anycsp.search.choose import choose_strategy
 from anycsp.search.hybrid import HybridSearch
-from anycsp.search.strategy import choose_strategy
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 
@@ -49,7 +49,7 @@ PROBLEMS = {
 @pytest.mark.parametrize("sampling", ["global", "local"])
 def test_the_same_seed_and_steps_give_the_same_answer_counted_right(strategy: str, sampling: str) -> None:
     problem = PROBLEMS[strategy]()
-    assert choose_strategy(compile_graph(problem)) == strategy
+    assert choose_strategy(problem) == strategy
     results = [solve(problem, model=untrained(sampling), search="hybrid", steps=40, runs=3, seed=s) for s in (1, 1, 2)]
     first, again, _ = results
     assert problem.violation(first.assignment) == (first.violated, first.violated_weight, first.hard_violated)
@@ -134,7 +134,7 @@ def test_degenerate_problems_end() -> None:
 
 def test_best_scores_belong_to_best_positions() -> None:
     problem = drawn("maxsat", n=100)
-    engine = HybridSearch(compile_graph(problem), untrained(), 3, 0, 1.0, 1, steps=20)
+    engine = HybridSearch(compile_graph(problem), untrained(), choose_strategy(problem), 3, 0, 1.0, 1, steps=20)
     engine.start()
     engine.advance(20, 60.0)
     for score, positions in zip(engine.best_score()[:, 0], engine.best_positions(), strict=True):

@@ -11,8 +11,7 @@ from random_problems import random_problem
 
 from anycsp import AnyCSPError, Problem, distributions, native, solve
 from anycsp.graph import compile_graph
-from anycsp.search.local import LocalSearch
-from anycsp.search.strategy import STRATEGIES
+from anycsp.search.local import STRATEGIES, LocalSearch
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 

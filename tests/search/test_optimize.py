@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from anycsp import Problem, native
-from anycsp.search import solve
 from anycsp.search.driver import Progress
 from anycsp.search.optimize import optimize
+from anycsp.search.options import SearchOptions
+from anycsp.search.solve import solve_with
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 
@@ -29,7 +30,9 @@ def knapsack() -> Problem:
 
 
 def run(problem: Problem, **options: Any) -> Any:
-    return optimize(problem, solve, **{"time_limit": 1.5, "steps": None, "search": "local", "threads": 1, **options})
+    return optimize(
+        problem, SearchOptions(**{"time_limit": 1.5, "search": "local", "threads": 1, **options}), solve_with
+    )
 
 
 def test_a_small_knapsack_comes_near_its_optimum() -> None:

@@ -17,10 +17,10 @@ import pytest
 
 from anycsp import FormatError, Problem, ProblemError, distributions
 from anycsp.distributions.colorable import hidden_coloring, intervals
-from anycsp.distributions.coloring import coloring_problem
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
 from anycsp.formats import write
 from anycsp.graph import compile_graph
+from anycsp.model.builders import coloring_problem
 
 NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat")
 

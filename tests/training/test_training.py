@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 import torch
 from repository import ROOT
 
-from anycsp.errors import AnyCSPError, ModelError
+from anycsp.errors import AnyCSPError, FormatError, ModelError
 from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.operations import Operations
@@ -287,13 +288,14 @@ def test_a_resumed_run_keeps_what_its_state_depends_on(tmp_path: Path) -> None:
 def test_a_checkpoint_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint.write(tmp_path, {"w": torch.ones(3)}, {"n": 1})
 
-    def torn(tensors: object, path: Path, metadata: object) -> None:
-        path.write_bytes(b"half a check")
+    def torn(descriptor: int) -> None:
+        os.ftruncate(descriptor, 12)
         raise OSError("disk full")
 
-    monkeypatch.setattr(checkpoint.safetensors.torch, "save_file", torn)
-    with pytest.raises(OSError, match="disk full"):
+    monkeypatch.setattr(os, "fsync", torn)
+    with pytest.raises(FormatError, match="disk full"):
         checkpoint.write(tmp_path, {"w": torch.zeros(3)}, {"n": 2})
+    assert [path.name for path in tmp_path.iterdir()] == [checkpoint.FILE]
     tensors, facts = checkpoint.read(tmp_path)
     assert facts["n"] == 1
     assert torch.equal(tensors["w"], torch.ones(3))

@@ -1,4 +1,4 @@
-"""What a benchmark shows: on a terminal a bar an experiment, in a pipe a line a run."""
+"""What a benchmark shows: a bar for each experiment on a terminal, a line for each run in a pipe."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ import numpy as np
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
 from anycsp.checker.check import WrongAnswer, recount
-from anycsp.checker.plain import of_problem
+from anycsp.checker.problem import from_description
+from anycsp.model.description import describe
 from anycsp.model.problem import Problem
 
 TRACE_POINTS = 400
@@ -33,7 +34,7 @@ class Task:
     group: str
     solver: str
     version: str
-    """Of the solver, where an older result would be another system's: the digest of a model's weights."""
+    """The solver's, where an older result would be another system's: the digest of a model's weights."""
     seed: int
     budget: BudgetName
     limit: Limit
@@ -73,7 +74,7 @@ def checked(task: Task, instance: Instance, problem: Problem, result: BaselineRe
         return record(task, instance, "no answer", **facts)
     claim = result.trace[-1] if result.trace else Point(0, result.seconds, math.nan)
     try:
-        count = recount(of_problem(problem), _values(problem, result.assignment))
+        count = recount(from_description(describe(problem)), _values(problem, result.assignment))
     except WrongAnswer as error:
         return record(task, instance, "wrong answer", **{**facts, "note": str(error)})
     facts |= {

@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anycsp.checker.plain import Constraint, PlainProblem, Undefined, evaluate
+from anycsp.checker.expressions import Undefined, evaluate
+from anycsp.checker.problem import CheckedProblem, Constraint, Value
 from anycsp.errors import AnyCSPError, ProblemError
-from anycsp.formats.answers import Answer, Values
+
+Values = Mapping[str, Value] | Sequence[Value]
+"""An assignment by variable name, or in the order of the variables."""
 
 # ── what each kind of constraint means ───────────────────────────────────────────────────────────
 # Each function gets the constraint, the integers its scope takes, and for each of these what labels stand for.
@@ -147,7 +150,7 @@ class WrongAnswer(AnyCSPError, ValueError):
     """An assignment that is none: it lacks a variable, or takes a value outside a domain."""
 
 
-def recount(problem: PlainProblem, values: Values) -> Recount:
+def recount(problem: CheckedProblem, values: Values) -> Recount:
     """Evaluate every constraint."""
     taken = integers(problem, values)
     constraints = violated = hard_violated = 0
@@ -172,7 +175,7 @@ def recount(problem: PlainProblem, values: Values) -> Recount:
     return Recount(constraints, violated, weight, hard_violated, has_hard, objective, first)
 
 
-def integers(problem: PlainProblem, values: Values) -> list[int]:
+def integers(problem: CheckedProblem, values: Values) -> list[int]:
     """The integer every variable takes; refuses what is not an assignment of the problem. Auxiliary variables may be
     left out and are then computed."""
     asked = [name for x, name in enumerate(problem.names) if x not in problem.definitions]
@@ -200,7 +203,7 @@ def integers(problem: PlainProblem, values: Values) -> list[int]:
     return result
 
 
-def _defined_value(problem: PlainProblem, x: int, before: list[int]) -> int:
+def _defined_value(problem: CheckedProblem, x: int, before: list[int]) -> int:
     """What defines an auxiliary variable; its first value where that is undefined or outside its domain."""
     scope, tree = problem.definitions[x]
     domain = problem.domains[x] or {}
@@ -214,9 +217,8 @@ def _defined_value(problem: PlainProblem, x: int, before: list[int]) -> int:
 # ── comparing with what the answer claims ────────────────────────────────────────────────────────
 
 
-def first_difference(problem: PlainProblem, answer: Answer, count: Recount) -> str | None:
-    """The first claim of an answer that the recount contradicts."""
-    claims = answer.claims
+def first_difference(problem: CheckedProblem, claims: Mapping[str, Any], count: Recount) -> str | None:
+    """The first claim of an answer that the recount contradicts: keys of the JSON contract, or `o` and `s` lines."""
     recounted: dict[str, float | None] = {
         "constraints": count.constraints,
         "violated": count.violated,

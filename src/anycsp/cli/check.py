@@ -7,12 +7,14 @@ from dataclasses import asdict
 
 import click
 
-from anycsp.checker import plain
 from anycsp.checker.check import WrongAnswer, first_difference, recount
+from anycsp.checker.problem import from_description
+from anycsp.checker.readers import READERS
 from anycsp.cli.options import colors_option, file_argument, format_option
 from anycsp.formats import detect, parse
 from anycsp.formats.answers import read_answer
 from anycsp.formats.files import load
+from anycsp.model.description import describe
 
 EPILOG = """
 \b
@@ -37,14 +39,15 @@ def check(file: str, answer: str, format_name: str | None, colors: int | None, a
     chosen = detect(source, format_name)
     # The strict reader first: it names what is malformed. Answers bring their own colours, so any number will do.
     parsed = parse(source, format=format_name, colors=(colors or 1) if chosen.takes_colors else colors)
-    problem = plain.READERS[chosen.name](source) if chosen.name in plain.READERS else plain.of_problem(parsed)
+    read = READERS.get(chosen.name)
+    problem = from_description(describe(parsed)) if read is None else read(source.data)
     given = read_answer(answer, chosen.read_answer)
     try:
         count = recount(problem, given.values)
     except WrongAnswer as error:
         click.echo(f"{answer}: {error}")
         return 1
-    difference = first_difference(problem, given, count)
+    difference = first_difference(problem, given.claims, count)
     if colors is not None and count.objective is not None and count.objective > colors:
         difference = difference or f"uses {count.objective:.0f} colours, {colors} are allowed"
     if as_json:

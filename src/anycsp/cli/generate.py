@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from anycsp.constraints.clause import ClauseBlock
 from anycsp.formats import FORMATS, write
 from anycsp.model.problem import Problem
+from anycsp.model.structure import formula
 
 _WRITABLE = [f.name for f in FORMATS.values() if f.write is not None]
 
@@ -53,8 +53,9 @@ def _usual_format(problem: Problem) -> str:
     """The format of a problem's community where it loses nothing, otherwise JSON."""
     if problem.objective is not None and problem.objective.kind == "cut":
         return "rudy"
-    plain = all(isinstance(block, ClauseBlock) and (block.terms.weight == 1).all() for block in problem.blocks)
-    return "cnf" if plain and problem.objective is None else "json"
+    clauses = formula(problem)
+    unweighted = clauses is not None and (clauses.terms.weight == 1).all() and not clauses.terms.hard.any()
+    return "cnf" if unweighted and problem.objective is None else "json"
 
 
 def _setting(text: str) -> tuple[str, Any]:

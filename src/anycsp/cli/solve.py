@@ -15,7 +15,6 @@ import click
 import numpy as np
 
 import anycsp
-from anycsp.checker.check import WEIGHT_OBJECTIVES
 from anycsp.cli.options import (
     colors_option,
     file_argument,
@@ -29,10 +28,8 @@ from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedE
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
-from anycsp.formats.files import load
-from anycsp.model.objective import Objective
+from anycsp.formats.files import load, write_whole
 from anycsp.model.problem import Problem
-from anycsp.output import write_whole
 
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
@@ -190,7 +187,7 @@ class Report:
     def search(self, problem: Problem, **options: Any) -> Result:
         """Run the search, printing improvements as they come."""
         from anycsp.search import solve as run_search
-        from anycsp.search.solve import DEFAULT_SECONDS
+        from anycsp.search.options import DEFAULT_SECONDS
 
         seconds, steps = options["time_limit"], options["steps"]
         with ProgressLine(
@@ -235,12 +232,9 @@ class Report:
 def verdict(problem: Problem, result: Result) -> str:
     """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
     is what is optimised; otherwise all. Never UNSATISFIABLE nor OPTIMUM FOUND: the search proves nothing."""
-    soft = any(block.terms.hard.any() for block in problem.blocks) or _is_weight(problem.objective)
+    weighed = problem.objective is not None and problem.objective.is_violated_weight
+    soft = weighed or any(block.terms.hard.any() for block in problem.blocks)
     return "SATISFIABLE" if (result.hard_violated == 0 if soft else result.violated == 0) else "UNKNOWN"
-
-
-def _is_weight(objective: Objective | None) -> bool:
-    return objective is not None and objective.kind in WEIGHT_OBJECTIVES
 
 
 def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
@@ -250,7 +244,7 @@ def objective_line(problem: Problem, weight: float, hard_violated: int, value: f
         return ""
     if problem.objective is not None and problem.objective.expression is not None:
         return "" if value is None else _number(value)
-    if problem.objective is not None and _is_weight(problem.objective):
+    if problem.objective is not None and problem.objective.is_violated_weight:
         return _number(problem.objective.value(weight, np.zeros(0, np.int64)))
     return _number(weight)
 

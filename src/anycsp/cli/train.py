@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from anycsp.training.trainer import Trainer
 
 
 @click.command()
@@ -49,32 +53,12 @@ def train(
     require_torch("training")
     import torch
 
-    from anycsp.neural.models import load_model
     from anycsp.neural.models.store import RUN_MODEL
-    from anycsp.training import checkpoint
-    from anycsp.training.config import ConfigError, TrainingConfig
-    from anycsp.training.trainer import Trainer
 
     torch.set_num_threads(threads or os.cpu_count() or 1)
     if minutes is not None:
         overrides = (*overrides, "updates=0", f"minutes={minutes}")
-    if resume and start_from is not None:
-        raise ConfigError("--from begins a new run, --resume continues one: give one of the two")
-    if resume:
-        trainer = Trainer.resume(out, overrides)
-        if config is not None and (differ := trainer.config.differences(TrainingConfig.read(config, overrides))):
-            click.echo(f"settings are those of {out}; {config} differs in {', '.join(differ)}", err=True)
-    elif config is None:
-        raise ConfigError("a new run needs a configuration file, e.g. configs/sat.toml")
-    elif (out / checkpoint.FILE).exists():
-        raise ConfigError(f"{out} holds a run: --resume continues it, another --out begins a new one")
-    else:
-        settings = TrainingConfig.read(config, overrides)
-        if start_from is not None:
-            settings = replace(settings, start_from=start_from)
-            if not any(override.startswith("policy") for override in overrides):
-                settings = replace(settings, policy=load_model(start_from).weights.config)
-        trainer = Trainer(settings, out)
+    trainer = _resumed(config, out, start_from, overrides) if resume else _begun(config, out, start_from, overrides)
     if profile:
         trainer.enable_profile()
     counters = trainer.run(quiet=quiet)
@@ -86,3 +70,33 @@ def train(
         click.echo(f"{spent}, not validated yet: {model}; anycsp train --out {out} --resume goes on")
     if profile:
         click.echo(trainer.profile_report())
+
+
+def _resumed(config: Path | None, out: Path, start_from: str | None, overrides: tuple[str, ...]) -> Trainer:
+    from anycsp.training.config import ConfigError, TrainingConfig
+    from anycsp.training.trainer import Trainer
+
+    if start_from is not None:
+        raise ConfigError("--from begins a new run, --resume continues one: give one of the two")
+    trainer = Trainer.resume(out, overrides)
+    if config is not None and (differ := trainer.config.differences(TrainingConfig.read(config, overrides))):
+        click.echo(f"settings are those of {out}; {config} differs in {', '.join(differ)}", err=True)
+    return trainer
+
+
+def _begun(config: Path | None, out: Path, start_from: str | None, overrides: tuple[str, ...]) -> Trainer:
+    from anycsp.neural.models import load_model
+    from anycsp.training import checkpoint
+    from anycsp.training.config import ConfigError, TrainingConfig
+    from anycsp.training.trainer import Trainer
+
+    if config is None:
+        raise ConfigError("a new run needs a configuration file, e.g. configs/sat.toml")
+    if (out / checkpoint.FILE).exists():
+        raise ConfigError(f"{out} holds a run: --resume continues it, another --out begins a new one")
+    settings = TrainingConfig.read(config, overrides)
+    if start_from is not None:
+        settings = replace(settings, start_from=start_from)
+        if not any(override.startswith("policy") for override in overrides):
+            settings = replace(settings, policy=load_model(start_from).weights.config)
+    return Trainer(settings, out)

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
+from anycsp.constraints.table import TableBlock
+from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from anycsp.model.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,7 @@ class AllDifferentBlock(Block):
     """[constraints]: the values that may repeat."""
 
     @staticmethod
-    def one(
-        domains: Sequence[Domain], scope: IntArray, except_values: Sequence[int], terms: Terms
-    ) -> AllDifferentBlock:
+    def one(scope: IntArray, except_values: Sequence[int], terms: Terms) -> AllDifferentBlock:
         start = np.array([0, len(scope)], dtype=np.int64)
         return AllDifferentBlock(terms, start, scope, (tuple(sorted({int(v) for v in except_values})),))
 
@@ -55,11 +53,10 @@ class AllDifferentBlock(Block):
         return {"kind": "all_different", "scope": scope, **excepted, **self._describe_terms(row)}
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        for scope, w, h in zip(scopes, weight, hard, strict=True):
-            problem.add_all_different(scope, except_values=plain.get("except", ()), weight=w, hard=h)
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> Block:
+        return all_different(domains, np.array(scope, dtype=np.int64), description.get("except", ()), terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()
@@ -79,6 +76,16 @@ class AllDifferentBlock(Block):
                 bin_counts=~excepted if len(excepted) else np.ones(len(bins), dtype=np.bool_),
             )
         ]
+
+
+def all_different(domains: Sequence[Domain], scope: IntArray, except_values: Sequence[int], terms: Terms) -> Block:
+    """One constraint. A variable that is listed twice never differs from itself: no assignment satisfies that, which
+    a table without tuples says."""
+    if len(np.unique(scope)) == len(scope):
+        return AllDifferentBlock.one(scope, except_values, terms)
+    if except_values:
+        raise ProblemError("all-different with excepted values over a repeated variable: list each variable once")
+    return TableBlock.one(domains, np.array(list(dict.fromkeys(scope.tolist())), dtype=np.int64), [], True, terms)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,6 @@ from anycsp.model.domains import Domain, Domains
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from anycsp.model.problem import Problem
-
 IntArray = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.integer[Any]]
 
@@ -121,7 +119,7 @@ class Block(ABC):
 
     @abstractmethod
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Which constraints an assignment (one domain position a variable) satisfies."""
+        """Which constraints an assignment (one domain position per variable) satisfies."""
 
     def rules_out(self, domains: Domains) -> IntArray:
         """[slots]: how many values of this variable the constraint rules out at most, whatever the others take. All
@@ -141,12 +139,20 @@ class Block(ABC):
         """One constraint as plain JSON data in domain values; `weight` and `hard` only where not the default."""
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        """The inverse of `describe`: add this constraint over each of the scopes; `weight` and `hard` hold one
-        entry a scope."""
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> Block:
+        """The inverse of `describe`: this one constraint over a scope. A family may answer with a block of another
+        one that says the same."""
         raise ProblemError(f"{cls.kind} constraints cannot be read back from their description")
+
+    @classmethod
+    def from_descriptions(
+        cls, domains: Sequence[Domain], scopes: Sequence[Sequence[int]], description: Mapping[str, Any], terms: Terms
+    ) -> Sequence[Block]:
+        """The same constraint over each of the scopes; families that have a bulk form make one block of it."""
+        own = (terms.take(np.array([row])) for row in range(len(scopes)))
+        return [cls.from_description(domains, scope, description, t) for scope, t in zip(scopes, own, strict=True)]
 
     def shape(self, row: int, domains: Sequence[Domain]) -> Hashable:
         """Equal for constraints whose descriptions differ only in scope, weight and hard; lets files share them."""

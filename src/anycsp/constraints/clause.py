@@ -7,7 +7,7 @@ size. A slot's label is 0 only at the forbidden value, and only when all the oth
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -27,8 +27,6 @@ from anycsp.model.domains import Domain, Domains
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from anycsp.model.problem import Problem
-
 
 @dataclass(frozen=True)
 class ClauseBlock(Block):
@@ -40,9 +38,7 @@ class ClauseBlock(Block):
     """[constraints]: satisfied whatever happens, as x ∨ ¬x is."""
 
     @staticmethod
-    def of(
-        domains: Sequence[Domain], start: IntArray, scope: IntArray, forbidden: npt.NDArray[Any], terms: Terms
-    ) -> ClauseBlock:
+    def of(start: IntArray, scope: IntArray, forbidden: npt.NDArray[Any], terms: Terms) -> ClauseBlock:
         """Clauses in ragged rows; repeated variables are merged, contradicting repeats make a tautology."""
         forbidden = np.asarray(forbidden, dtype=np.int64)
         count = len(start) - 1
@@ -58,6 +54,11 @@ class ClauseBlock(Block):
             scope, forbidden, row = scope[keep], forbidden[keep], row[keep]
             start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=count))]).astype(np.int64)
         return ClauseBlock(terms, start, scope, forbidden, tautology)
+
+    @property
+    def literals(self) -> IntArray:
+        """[slots]: DIMACS numbers ±(variable + 1) over two-valued variables, positive for the second value."""
+        return np.where(self.forbidden == 1, -1, 1) * (self.scope + 1)
 
     @classmethod
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
@@ -94,16 +95,26 @@ class ClauseBlock(Block):
         return {"kind": "clause", "scope": scope, "forbidden": forbidden, **tautology, **self._describe_terms(row)}
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        forbidden = plain["forbidden"]
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> ClauseBlock:
+        return cls.from_descriptions(domains, [scope], description, terms)[0]
+
+    @classmethod
+    def from_descriptions(
+        cls, domains: Sequence[Domain], scopes: Sequence[Sequence[int]], description: Mapping[str, Any], terms: Terms
+    ) -> list[ClauseBlock]:
+        """All of them in one block."""
+        values = description["forbidden"]
         for scope in scopes:
-            if len(forbidden) != len(scope):
-                raise ProblemError(f"{len(forbidden)} forbidden values for {len(scope)} variables")
-        positions = [problem.domain(x).position(v) for scope in scopes for x, v in zip(scope, forbidden, strict=True)]
-        tautology = bool(plain.get("tautology", False))
-        problem.add_nogoods(scopes, positions, tautology=tautology, weight=weight, hard=hard)
+            if len(values) != len(scope):
+                raise ProblemError(f"{len(values)} forbidden values for {len(scope)} variables")
+        forbidden = [domains[x].position(v) for scope in scopes for x, v in zip(scope, values, strict=True)]
+        start = np.arange(len(scopes) + 1, dtype=np.int64) * len(values)
+        flat = np.array([x for scope in scopes for x in scope], dtype=np.int64)
+        block = cls.of(start, flat, np.array(forbidden, dtype=np.int64), terms)
+        tautology = bool(description.get("tautology", False))
+        return [replace(block, tautology=block.tautology | tautology)]
 
     def shape(self, row: int, domains: Sequence[Domain]) -> Hashable:
         slots = slice(self.scope_start[row], self.scope_start[row + 1])

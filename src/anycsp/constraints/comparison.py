@@ -12,11 +12,12 @@ import numpy.typing as npt
 from anycsp.constraints.base import Block, IntArray, Labelling
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domains
+from anycsp.model.expressions import COMPARISON
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-OPERATORS = ("<=", ">=", "==", "!=", "<", ">")
+OPERATORS = tuple(COMPARISON)
 """Their order is the operator code of the arrays and of the C++ side."""
 
 HOLDS: tuple[Callable[[Any], Any], ...] = (

@@ -22,8 +22,6 @@ from anycsp.model.domains import Domain, Domains
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from anycsp.model.problem import Problem
-
 
 @dataclass(frozen=True)
 class DistinctBlock(ComparisonBlock):
@@ -82,17 +80,12 @@ class DistinctBlock(ComparisonBlock):
         }
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        for scope, w, h in zip(scopes, weight, hard, strict=True):
-            listed, result = (scope[:-1], scope[-1]) if plain.get("result") else (scope, None)
-            indices, excepted, terms = (
-                np.array(listed, dtype=np.int64),
-                plain.get("except", ()),
-                problem.new_terms(w, h),
-            )
-            problem.add_block(cls.one(indices, excepted, plain["operator"], int(plain["bound"]), result, terms))
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> DistinctBlock:
+        listed, result = (scope[:-1], scope[-1]) if description.get("result") else (scope, None)
+        indices, excepted = np.array(listed, dtype=np.int64), description.get("except", ())
+        return cls.one(indices, excepted, description["operator"], int(description["bound"]), result, terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()

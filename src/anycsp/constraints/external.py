@@ -44,7 +44,7 @@ def vectorised(function: Predicate, samples: IntArray) -> Predicate:
 class ExternalBlock(Block):
     kind: ClassVar[str] = "external"
     function: tuple[Predicate, ...]
-    """[constraints]: takes one array a slot, returns truth values."""
+    """[constraints]: takes one array per slot, returns truth values."""
 
     @staticmethod
     def one(scope: IntArray, function: Predicate, terms: Terms) -> ExternalBlock:

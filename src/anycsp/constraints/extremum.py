@@ -21,8 +21,6 @@ from anycsp.model.domains import Domain, Domains
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from anycsp.model.problem import Problem
-
 NOTHING = -(2**61)
 """The maximum of no terms: below every term, and safe to subtract from."""
 
@@ -96,13 +94,12 @@ class ExtremumBlock(ComparisonBlock):
         }
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        for scope, w, h in zip(scopes, weight, hard, strict=True):
-            by_slot = [problem.domain(x).by_position(given) for x, given in zip(scope, plain["terms"], strict=True)]
-            indices, result, terms = np.array(scope, dtype=np.int64), bool(plain.get("result")), problem.new_terms(w, h)
-            problem.add_block(cls.one(indices, by_slot, plain["operator"], int(plain["bound"]), result, terms))
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> ExtremumBlock:
+        by_slot = [domains[x].by_position(given) for x, given in zip(scope, description["terms"], strict=True)]
+        indices, result = np.array(scope, dtype=np.int64), bool(description.get("result"))
+        return cls.one(indices, by_slot, description["operator"], int(description["bound"]), result, terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()

@@ -20,8 +20,6 @@ from anycsp.model.domains import Domain, Domains
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from anycsp.model.problem import Problem
-
 
 @dataclass(frozen=True)
 class LinearBlock(ComparisonBlock):
@@ -82,11 +80,11 @@ class LinearBlock(ComparisonBlock):
         }
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        for scope, w, h in zip(scopes, weight, hard, strict=True):
-            problem.add_linear(scope, plain["coefficients"], plain["operator"], plain["bound"], weight=w, hard=h)
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> LinearBlock:
+        coefficients, operator, bound = (description[key] for key in cls.fields)
+        return cls.one(domains, np.array(scope, dtype=np.int64), coefficients, operator, bound, terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         edge_term = np.repeat(self.coefficient, domains.sizes[self.scope]) * edge_values(self.scope, domains)

@@ -21,8 +21,6 @@ from anycsp.model.expressions import OPERATIONS, Operand, Program, Variable, bou
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from anycsp.model.problem import Problem
-
 
 @dataclass(frozen=True)
 class RuleBlock(Block):
@@ -99,14 +97,12 @@ class RuleBlock(Block):
         return {"kind": "rule", "scope": scope, "expression": tree[-1], **self._describe_terms(row)}
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        for scope, w, h in zip(scopes, weight, hard, strict=True):
-            variables = [Variable(x, problem.names[x]) for x in scope]
-            expression = expression_of(plain["expression"], variables)
-            bounds(expression, problem.bounds)
-            problem.add_block(cls.one(expression, problem.new_terms(w, h)))
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> RuleBlock:
+        expression = expression_of(description["expression"], [Variable(x, str(x)) for x in scope])
+        bounds(expression, lambda x: domains[x].bounds)
+        return cls.one(expression, terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()

@@ -6,6 +6,7 @@ A tuple that holds in all slots but possibly one labels, in that slot, its whole
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,13 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
+from anycsp.constraints.table import DENSE_LIMIT, TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from anycsp.model.problem import Problem
 
 Cell = Any
 """A value, "*", a range of values, or a set of values."""
@@ -116,21 +116,36 @@ class ShortTableBlock(Block):
         return {"kind": "short_table", "scope": scope, **tuples, **self._describe_terms(row)}
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        allowed = "allowed" in plain
-        for scope, w, h in zip(scopes, weight, hard, strict=True):
-            rows = []
-            for row in plain["allowed" if allowed else "forbidden"]:
-                cells = zip(scope, row, strict=True)
-                rows.append([c if c == "*" else {problem.domain(x).integer(v) for v in c} for x, c in cells])
-            problem.add_short_table(scope, rows, allowed=allowed, weight=w, hard=h)
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> Block:
+        allowed = "allowed" in description
+        rows = []
+        for row in description["allowed" if allowed else "forbidden"]:
+            cells = zip(scope, row, strict=True)
+            rows.append([c if c == "*" else {domains[x].integer(v) for v in c} for x, c in cells])
+        return short_table(domains, np.array(scope, dtype=np.int64), rows, allowed, terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()
         common = self._common(rows, domains)
         return [ShortTableLabelling(**common, relation=self.relation[rows], relations=self.relations)]
+
+
+def short_table(
+    domains: Sequence[Domain], scope: IntArray, rows: Sequence[Sequence[Cell]], allowed: bool, terms: Terms
+) -> Block:
+    """One constraint; an ordinary table where all its combinations can be listed."""
+    if len(np.unique(scope)) < len(scope):
+        raise ProblemError("a short table over a repeated variable: list each variable once")
+    own = [domains[x] for x in scope.tolist()]
+    relation, sizes = ShortRelation.of(own, rows, allowed), [len(domain) for domain in own]
+    if math.prod(sizes) > DENSE_LIMIT:
+        return ShortTableBlock.one(scope, relation, terms)
+    truth = np.full(sizes, not allowed)
+    for low, high in zip(relation.low.tolist(), relation.high.tolist(), strict=True):
+        truth[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] = allowed
+    return TableBlock.of_truth(scope, truth, terms)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,6 @@ from anycsp.model.domains import Domain, Domains
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from anycsp.model.problem import Problem
-
 
 @dataclass(frozen=True)
 class SumBlock(ComparisonBlock):
@@ -82,14 +80,13 @@ class SumBlock(ComparisonBlock):
         }
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        for scope, w, h in zip(scopes, weight, hard, strict=True):
-            pairs = zip(scope, plain["contributions"], strict=True)
-            contributions = [problem.domain(x).by_position(given) for x, given in pairs]
-            indices, terms = np.array(scope, dtype=np.int64), problem.new_terms(w, h)
-            problem.add_block(cls.one(indices, contributions, plain["operator"], int(plain["bound"]), terms))
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> SumBlock:
+        pairs = zip(scope, description["contributions"], strict=True)
+        contributions = [domains[x].by_position(given) for x, given in pairs]
+        indices = np.array(scope, dtype=np.int64)
+        return cls.one(indices, contributions, description["operator"], int(description["bound"]), terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         common = self._common(self._nonempty(), domains)

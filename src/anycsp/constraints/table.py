@@ -34,8 +34,6 @@ from anycsp.model.domains import Domain, Domains
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from anycsp.model.problem import Problem
-
 DENSE_LIMIT = 1 << 16
 """Relations over at most this many combinations are looked up in a truth table."""
 
@@ -158,6 +156,13 @@ def relation_of(domains: Sequence[Domain], scope: IntArray, tuples: Any, allowed
     return scope, Relation(tuple(len(domains[x]) for x in scope), np.ascontiguousarray(positions), allowed)
 
 
+def relation_of_truth(truth: npt.NDArray[np.bool_]) -> Relation:
+    """A relation given cell by cell, stored by whichever side has fewer tuples."""
+    allowed = bool(2 * np.count_nonzero(truth) <= truth.size)
+    tuples = np.argwhere(truth == allowed).astype(np.int64)
+    return Relation(truth.shape, np.ascontiguousarray(tuples), allowed)
+
+
 def _as_rows(tuples: Any, scope: IntArray, domains: Sequence[Domain]) -> IntArray:
     if not isinstance(tuples, np.ndarray):
         for number, row in enumerate(tuples, start=1):
@@ -195,7 +200,15 @@ class TableBlock(Block):
 
     @staticmethod
     def one(domains: Sequence[Domain], scope: IntArray, tuples: Any, allowed: bool, terms: Terms) -> TableBlock:
-        scope, relation = relation_of(domains, scope, tuples, allowed)
+        return TableBlock.of_relation(*relation_of(domains, scope, tuples, allowed), terms)
+
+    @staticmethod
+    def of_truth(scope: IntArray, truth: npt.NDArray[np.bool_], terms: Terms) -> TableBlock:
+        """One table given cell by cell, an axis for each variable."""
+        return TableBlock.of_relation(scope, relation_of_truth(truth), terms)
+
+    @staticmethod
+    def of_relation(scope: IntArray, relation: Relation, terms: Terms) -> TableBlock:
         start = np.array([0, len(scope)], dtype=np.int64)
         return TableBlock(terms, start, scope, np.zeros(1, np.int64), (relation,))
 
@@ -257,7 +270,8 @@ class TableBlock(Block):
 
     def take(self, rows: IntArray) -> TableBlock:
         start, slots = ragged_rows(self.scope_start, rows)
-        return TableBlock(self.terms.take(rows), start, self.scope[slots], self.relation[rows], self.relations)
+        relations, relation = _used(self, rows)
+        return TableBlock(self.terms.take(rows), start, self.scope[slots], relation, tuple(relations))
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         scope = self.scope_of(row).tolist()
@@ -267,18 +281,20 @@ class TableBlock(Block):
         return {"kind": "table", "scope": scope, **tuples, **self._describe_terms(row)}
 
     @classmethod
-    def add_described(
-        cls, problem: Problem, scopes: Sequence[Sequence[int]], plain: Mapping[str, Any], weight: Any, hard: Any
-    ) -> None:
-        if ("allowed" in plain) == ("forbidden" in plain):
-            raise ProblemError("a table lists either its allowed or its forbidden tuples")
-        allowed = "allowed" in plain
-        tuples = plain["allowed" if allowed else "forbidden"]
-        if len(scopes) > 1 and _alike(problem, scopes):
-            problem.add_tables(np.array(scopes, dtype=np.int64), tuples, allowed=allowed, weight=weight, hard=hard)
-            return
-        for scope, w, h in zip(scopes, weight, hard, strict=True):
-            problem.add_table(scope, tuples, allowed=allowed, weight=w, hard=h)
+    def from_description(
+        cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
+    ) -> TableBlock:
+        tuples, allowed = _listed(description)
+        return cls.one(domains, np.array(scope, dtype=np.int64), tuples, allowed, terms)
+
+    @classmethod
+    def from_descriptions(
+        cls, domains: Sequence[Domain], scopes: Sequence[Sequence[int]], description: Mapping[str, Any], terms: Terms
+    ) -> Sequence[Block]:
+        """One block and one relation where the scopes allow it."""
+        if len(scopes) > 1 and _alike(domains, scopes):
+            return [cls.many(domains, np.array(scopes, dtype=np.int64), *_listed(description), terms)]
+        return super().from_descriptions(domains, scopes, description, terms)
 
     def shape(self, row: int, domains: Sequence[Domain]) -> Hashable:
         return int(self.relation[row]), tuple(id(domains[x]) for x in self.scope_of(row))
@@ -293,13 +309,21 @@ class TableBlock(Block):
         return result
 
 
-def _alike(problem: Problem, scopes: Sequence[Sequence[int]]) -> bool:
+def _listed(description: Mapping[str, Any]) -> tuple[Any, bool]:
+    """The tuples of a description, and whether they are the allowed ones."""
+    if ("allowed" in description) == ("forbidden" in description):
+        raise ProblemError("a table lists either its allowed or its forbidden tuples")
+    allowed = "allowed" in description
+    return description["allowed" if allowed else "forbidden"], allowed
+
+
+def _alike(domains: Sequence[Domain], scopes: Sequence[Sequence[int]]) -> bool:
     """Whether one relation can serve all the scopes at once: the same domains in each, no variable twice."""
-    model = [problem.domain(x) for x in scopes[0]]
+    model = [domains[x] for x in scopes[0]]
     return all(
         len(scope) == len(model)
         and len(set(scope)) == len(scope)
-        and all(problem.domain(x) is domain for x, domain in zip(scope, model, strict=True))
+        and all(domains[x] is domain for x, domain in zip(scope, model, strict=True))
         for scope in scopes
     )
 

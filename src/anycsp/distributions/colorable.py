@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
-from anycsp.distributions.coloring import coloring_problem
+from anycsp.distributions.coloring import named_coloring
 from anycsp.distributions.graphs import edges_of
 from anycsp.distributions.parameters import Kind, check
 from anycsp.model.problem import Problem
@@ -25,7 +25,7 @@ class Colorable(Distribution):
 
     n: Size = (50, 120)
     colors: Sequence[int] = (4, 30)
-    """Of hidden colourings; the expected overlap of intervals."""
+    """Colours of a hidden colouring, or the expected overlap of intervals."""
     tightness: Sequence[float] = (0.7, 1.3)
     """Mean degree of hidden colourings relative to 2k·ln k, about where random graphs cease to be k-colourable; at
     most 0.7 of all edges a colouring allows."""
@@ -43,9 +43,9 @@ class Colorable(Distribution):
         hidden, n, k = bool(rng.integers(2)), draw_size(rng, self.n), draw_size(rng, self.colors)
         if hidden:
             degree = draw_between(rng, self.tightness) * 2 * k * math.log(k)
-            return coloring_problem(n, hidden_coloring(rng, n, k, min(degree / max(n - n / k, 1), 0.7)), k)
+            return named_coloring(n, hidden_coloring(rng, n, k, min(degree / max(n - n / k, 1), 0.7)), k)
         edges, overlap = intervals(rng, n, k / n, self.lasting)
-        return coloring_problem(n, edges, overlap)
+        return named_coloring(n, edges, overlap)
 
     def validation(self) -> Colorable:
         return replace(self, n=self.validation_n)

@@ -11,16 +11,8 @@ import numpy as np
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
 from anycsp.distributions.parameters import Kind, check
-from anycsp.model.objective import Objective
+from anycsp.model.builders import coloring_problem
 from anycsp.model.problem import Problem
-
-
-def coloring_problem(n: int, edges: IntArray, colors: int, name: str = "") -> Problem:
-    problem = Problem(name or f"colouring of {n} vertices, {len(edges)} edges, with {colors} colours")
-    problem.add_variables(n, range(1, colors + 1), names=[str(i + 1) for i in range(n)])
-    problem.add_not_equal(edges)
-    problem.objective = Objective("colors")
-    return problem
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,13 @@ class Coloring(Distribution):
         else:
             edges = geometric(rng, n, draw_between(rng, self.radius))
         low, high = self.colors
-        return coloring_problem(n, edges, min(max(greedy_colors(n, edges) - 1, low), high))
+        return named_coloring(n, edges, min(max(greedy_colors(n, edges) - 1, low), high))
 
     def validation(self) -> Coloring:
         return replace(self, n=self.validation_n)
+
+
+def named_coloring(n: int, edges: IntArray, colors: int) -> Problem:
+    """A colouring problem called after its size."""
+    name = f"colouring of {n} vertices, {len(edges)} edges, with {colors} colours"
+    return coloring_problem(n, edges, colors, name=name)

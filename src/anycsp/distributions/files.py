@@ -16,8 +16,8 @@ from anycsp.distributions.parameters import Kind, check
 from anycsp.errors import FormatError, ProblemError
 from anycsp.formats import col, parse
 from anycsp.formats.files import Source, load
+from anycsp.model.coloring import large_clique
 from anycsp.model.problem import Problem
-from anycsp.presolve.greedy_coloring import large_clique
 
 SPLITS = ("train", "held-out", "all")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.distributions.base import IntArray
+from anycsp.model.coloring import smallest_free
 
 
 def edges_of(adjacent: npt.NDArray[np.bool_]) -> IntArray:
@@ -55,12 +54,3 @@ def greedy_colors(n: int, edges: IntArray) -> int:
     for vertex in np.argsort(-degree, kind="stable").tolist():
         color[vertex] = smallest_free(color, neighbours[start[vertex] : start[vertex + 1]])
     return max(color, default=-1) + 1
-
-
-def smallest_free(color: Sequence[int], neighbours: Iterable[int]) -> int:
-    """The smallest colour that none of some vertices has."""
-    taken = {color[u] for u in neighbours}
-    smallest = 0
-    while smallest in taken:
-        smallest += 1
-    return smallest

@@ -7,19 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
+from anycsp.distributions.base import Distribution, Size, draw_between, draw_size
 from anycsp.distributions.graphs import erdos_renyi
 from anycsp.distributions.parameters import Kind, check
-from anycsp.model.objective import Objective
+from anycsp.model.builders import cut_problem
 from anycsp.model.problem import Problem
-
-
-def maxcut_problem(n: int, edges: IntArray, name: str = "") -> Problem:
-    problem = Problem(name or f"maximum cut of {n} vertices, {len(edges)} edges")
-    problem.add_variables(n, (0, 1), names=[str(i + 1) for i in range(n)])
-    problem.add_not_equal(edges)
-    problem.objective = Objective("cut", float(len(edges)))
-    return problem
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,8 @@ class MaxCut(Distribution):
     def draw(self, rng: np.random.Generator) -> Problem:
         n = draw_size(rng, self.n)
         p = draw_between(rng, self.p) if self.degree is None else min(1.0, draw_between(rng, self.degree) / (n - 1))
-        return maxcut_problem(n, erdos_renyi(rng, n, p))
+        edges = erdos_renyi(rng, n, p)
+        return cut_problem(n, edges, name=f"maximum cut of {n} vertices, {len(edges)} edges")
 
     def validation(self) -> MaxCut:
         return replace(self, n=self.validation_n)

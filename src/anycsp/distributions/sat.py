@@ -12,6 +12,7 @@ import numpy as np
 from anycsp.distributions.base import Distribution, Size, distinct_rows, draw_between, draw_size
 from anycsp.distributions.parameters import Kind, as_list, check
 from anycsp.errors import ProblemError
+from anycsp.model.builders import formula_problem
 from anycsp.model.problem import Problem
 
 
@@ -19,10 +20,8 @@ def random_formula(rng: np.random.Generator, variables: int, clauses: int, arity
     """Uniform k-CNF: distinct variables within a clause, fair signs, clauses with repetition."""
     scope = distinct_rows(rng, clauses, arity, variables)
     sign = rng.integers(2, size=scope.shape) * 2 - 1
-    problem = Problem(f"random {arity}-SAT, {variables} variables, {clauses} clauses")
-    problem.add_variables(variables, (0, 1), names=[str(i + 1) for i in range(variables)])
-    problem.add_clauses(np.arange(clauses + 1) * arity, ((scope + 1) * sign).reshape(-1))
-    return problem
+    name = f"random {arity}-SAT, {variables} variables, {clauses} clauses"
+    return formula_problem(variables, np.arange(clauses + 1) * arity, ((scope + 1) * sign).reshape(-1), name=name)
 
 
 @dataclass(frozen=True)

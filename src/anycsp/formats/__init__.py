@@ -17,13 +17,11 @@ import numpy.typing as npt
 from anycsp.errors import ConversionError, FormatError, ProblemError
 from anycsp.formats import cfn, cnf, col, json_format, mtx, rudy, wcnf, wcsp, xcsp3
 from anycsp.formats.answers import Values, read_literals, read_values, value_lines
-from anycsp.formats.files import Source, load, text_source
+from anycsp.formats.files import COMPRESSIONS, Source, load, text_source, write_whole
 from anycsp.model.problem import Problem
-from anycsp.output import write_whole
 
 _HEAD = 1 << 16
 """Content is recognised by its first bytes."""
-_COMPRESSED = frozenset({".gz", ".xz", ".bz2", ".lzma"})
 
 Positions = npt.NDArray[np.integer[Any]]
 
@@ -124,7 +122,7 @@ def by_name(name: str) -> Format:
 
 def _suffixes(path: str) -> Sequence[str]:
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
-    return suffixes[:-1] if suffixes and suffixes[-1] in _COMPRESSED else suffixes
+    return suffixes[:-1] if suffixes and suffixes[-1] in COMPRESSIONS else suffixes
 
 
 def _by_extension(path: str) -> Format | None:
@@ -136,7 +134,7 @@ def _by_extension(path: str) -> Format | None:
 def _stem(path: str) -> str:
     name = PurePath(path).name
     for suffix in reversed(PurePath(path).suffixes):
-        if suffix.lower() in _COMPRESSED or _by_extension(name) is not None or suffix.lower() == ".txt":
+        if suffix.lower() in COMPRESSIONS or _by_extension(name) is not None or suffix.lower() == ".txt":
             name = name.removesuffix(suffix)
         else:
             break

@@ -1,8 +1,8 @@
 """toulbar2's .cfn: cost function networks in a lenient JSON, where quotes, commas and colons may be left out.
 
 `mustbe: "<k"` forbids costs of at least k and minimises, `">k"` maximises. Costs are rounded to the decimals k is
-written with, as toulbar2 does. Of the global cost functions salldiff and samong are
-read with the measure `var`, and those two and sgcc with any measure where their cost reaches the bound.
+written with, as toulbar2 does. Three global cost functions are read: salldiff and samong with the measure `var`, and
+both and sgcc with any measure where their cost reaches the bound.
 """
 
 from __future__ import annotations

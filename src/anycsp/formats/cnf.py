@@ -16,6 +16,7 @@ from anycsp.constraints.clause import ClauseBlock
 from anycsp.errors import ConversionError
 from anycsp.formats.answers import lines_of
 from anycsp.formats.files import Source, shown
+from anycsp.model.builders import formula_problem
 from anycsp.model.problem import Problem
 
 _HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
@@ -28,7 +29,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source) -> Problem:
-    problem = Problem()
+    comments: list[str] = []
     header = _HEADER.search(source.data)
     variables, clauses = _counts(source, header)
     if header and _COMMENT.sub(b"", source.data[: header.start()]).strip():
@@ -42,22 +43,22 @@ def read(source: Source) -> Problem:
     if numbers is None:
         raise _first_error(source, variables)
     if len(numbers) and numbers[-1] != 0:
-        problem.comments.append("the last clause lacks its closing 0")
+        comments.append("the last clause lacks its closing 0")
         numbers = np.append(numbers, 0)
     ends = np.flatnonzero(numbers == 0)
     literals = numbers[numbers != 0]
     offsets = np.concatenate([[0], ends - np.arange(len(ends))])
     largest = int(max(literals.max(initial=0), -literals.min(initial=0)))
     if variables is None:
-        problem.comments.append(f"no header: taking {largest} variables and {len(ends)} clauses")
+        comments.append(f"no header: taking {largest} variables and {len(ends)} clauses")
         variables = largest
         source.check_claim(variables, "variables", 1)
     elif largest > variables:
         raise _first_error(source, variables)
     if clauses is not None and clauses != len(ends):
-        problem.comments.append(f"the header claims {clauses} clauses, the file has {len(ends)}")
-    problem.add_variables(variables, (0, 1), names=[str(i) for i in range(1, variables + 1)])
-    problem.add_clauses(offsets, literals)
+        comments.append(f"the header claims {clauses} clauses, the file has {len(ends)}")
+    problem = formula_problem(variables, offsets, literals)
+    problem.comments = comments
     return problem
 
 
@@ -125,7 +126,7 @@ def write(problem: Problem) -> str:
             raise ConversionError(f"cnf has clauses only, constraint {int(block.terms.index[0]) + 1} is a {block.kind}")
         if (block.terms.weight != 1).any() or block.terms.hard.any():
             raise ConversionError("cnf has no weights and no hard constraints")
-        literals = np.where(block.forbidden == 1, -1, 1) * (block.scope + 1)
+        literals = block.literals
         for row, index in enumerate(block.terms.index.tolist()):
             clause = literals[block.scope_start[row] : block.scope_start[row + 1]].tolist()
             if block.tautology[row]:

@@ -13,11 +13,11 @@ import numpy as np
 
 from anycsp.errors import ConversionError
 from anycsp.formats.files import Source, shown
-from anycsp.formats.graphs import IntArray, binary_edges
+from anycsp.formats.graphs import soft_pairs
 from anycsp.formats.rudy import vertex
-from anycsp.model.objective import Objective
+from anycsp.model.builders import IntArray, coloring_problem
+from anycsp.model.coloring import large_clique
 from anycsp.model.problem import Problem
-from anycsp.presolve.greedy_coloring import large_clique
 
 _IGNORED = frozenset("cndvx")
 """Comments, and the node and display lines of the DIMACS format, which say nothing of edges."""
@@ -41,32 +41,26 @@ def read(source: Source, colors: int | None = None) -> Problem:
 
 
 def read_graph(source: Source) -> ColoringGraph:
-    vertices: int | None = None
-    claimed = listed = loops = 0
+    header: tuple[int, int] | None = None
+    listed = loops = 0
     edges: dict[tuple[int, int], tuple[int, int]] = {}
     for number, line in source.lines():
-        words = line.split()
-        if words[0] == "e":
-            if vertices is None:
+        if line.split()[0] == "e":
+            if header is None:
                 raise source.error("an edge before the header 'p edge VERTICES EDGES'", number)
-            if len(words) != 3:
-                raise source.error(f"not an edge of the form 'e u v': {shown(line)}", number)
-            u, v = vertex(source, words[1], vertices, number), vertex(source, words[2], vertices, number)
+            u, v = _edge(source, line, header[0], number)
             listed += 1
             if u == v:
                 loops += 1
             else:
                 edges.setdefault((min(u, v), max(u, v)), (u, v))
-        elif words[0] == "p":
-            if vertices is not None or len(words) != 4 or words[1] not in ("edge", "edges", "col"):
-                raise source.error(f"not a header of the form 'p edge VERTICES EDGES': {shown(line)}", number)
-            vertices, claimed = (source.integer(word, "a count of the header", number) for word in words[2:])
-            source.check_claim(vertices, "vertices", number)
-            source.check_claim(claimed, "edges", number)
-        elif words[0] not in _IGNORED and not line.startswith("c"):
+        elif line.split()[0] == "p":
+            header = _header(source, line, header is None, number)
+        elif line.split()[0] not in _IGNORED and not line.startswith("c"):
             raise source.error(f"unknown line {shown(line)}", number)
-    if vertices is None:
+    if header is None:
         raise source.error("no header of the form 'p edge VERTICES EDGES'")
+    vertices, claimed = header
     comments = []
     if loops:
         comments.append(f"dropped {loops} self-loops")
@@ -77,30 +71,47 @@ def read_graph(source: Source) -> ColoringGraph:
     return ColoringGraph(vertices, np.array(list(edges.values()), dtype=np.int64).reshape(-1, 2), tuple(comments))
 
 
+def _header(source: Source, line: str, first: bool, number: int) -> tuple[int, int]:
+    """The numbers of vertices and edges that it claims."""
+    words = line.split()
+    if not first or len(words) != 4 or words[1] not in ("edge", "edges", "col"):
+        raise source.error(f"not a header of the form 'p edge VERTICES EDGES': {shown(line)}", number)
+    vertices, claimed = (source.integer(word, "a count of the header", number) for word in words[2:])
+    source.check_claim(vertices, "vertices", number)
+    source.check_claim(claimed, "edges", number)
+    return vertices, claimed
+
+
+def _edge(source: Source, line: str, vertices: int, number: int) -> tuple[int, int]:
+    words = line.split()
+    if len(words) != 3:
+        raise source.error(f"not an edge of the form 'e u v': {shown(line)}", number)
+    return vertex(source, words[1], vertices, number), vertex(source, words[2], vertices, number)
+
+
 def coloring(graph: ColoringGraph, colors: int | None = None) -> Problem:
     """The problem of colouring a graph with the given number of colours."""
-    problem = Problem()
-    problem.comments = list(graph.comments)
+    comments = list(graph.comments)
     if colors is None:
         colors = max(1, len(large_clique(graph.vertices, graph.edges.tolist())))
-        problem.comments.append(f"no number of colours given: taking {colors}, the size of the largest clique found")
-    problem.add_variables(graph.vertices, range(1, colors + 1), names=[str(i) for i in range(1, graph.vertices + 1)])
-    problem.add_not_equal(graph.edges)
-    problem.objective = Objective("colors")
+        comments.append(f"no number of colours given: taking {colors}, the size of the largest clique found")
+    problem = coloring_problem(graph.vertices, graph.edges, colors)
+    problem.comments = comments
     return problem
 
 
 def write(problem: Problem) -> str:
-    edges, weights, all_apart = binary_edges(problem, "col")
+    graph = soft_pairs(problem, "col")
     domains = {id(problem.domain(x)): problem.domain(x) for x in range(problem.num_variables)}
     if len(domains) > 1 or any(d.labels or d.values.tolist() != list(range(1, len(d) + 1)) for d in domains.values()):
         raise ConversionError("col colours every vertex with the same colours 1..K")
-    if not all_apart or (weights != 1).any():
+    if (graph.weights != 1).any():
         raise ConversionError("col has unweighted edges X ≠ Y only")
     if problem.objective is None or problem.objective.kind != "colors":
         raise ConversionError("col holds graph colouring only, this problem does not have colours as its objective")
-    if len({(min(e), max(e)) for e in edges.tolist()}) < len(edges):
+    edges = graph.edges.tolist()
+    if len({(min(e), max(e)) for e in edges}) < len(edges):
         raise ConversionError("col has every edge once")
     colors = [f"c colour it with --colors {len(domain)}" for domain in domains.values()]
-    rows = [f"e {u + 1} {v + 1}" for u, v in edges.tolist()]
+    rows = [f"e {u + 1} {v + 1}" for u, v in edges]
     return "\n".join([*colors, f"p edge {problem.num_variables} {len(edges)}", *rows]) + "\n"

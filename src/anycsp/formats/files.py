@@ -1,16 +1,20 @@
-"""Source: the bytes of a problem file, decompressed, with the name and line numbers its errors carry."""
+"""Files in and out, compressed or not: a `Source` carries the name and line numbers that errors name; what is written
+appears whole or not at all."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import re
 import sys
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,9 +25,23 @@ MAX_BYTES = 2 << 30
 PLAUSIBLE = 1_000_000
 """Headers may claim this much without proof; beyond it the file must at least be long enough to hold it."""
 
-_COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".lzma": "lzma", ".bz2": "bzip2"}
-_MAGIC = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x5d\x00\x00": "lzma", b"BZh": "bzip2"}
-_OPENERS: dict[str, Any] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open, "lzma": lzma.open}
+
+@dataclass(frozen=True)
+class Compression:
+    name: str
+    magic: bytes
+    """What its files begin with."""
+    open: Callable[..., Any]
+    compress: Callable[[bytes], bytes]
+
+
+COMPRESSIONS = {
+    ".gz": Compression("gzip", b"\x1f\x8b", gzip.open, gzip.compress),
+    ".xz": Compression("xz", b"\xfd7zXZ\x00", lzma.open, lzma.compress),
+    ".lzma": Compression("lzma", b"\x5d\x00\x00", lzma.open, partial(lzma.compress, format=lzma.FORMAT_ALONE)),
+    ".bz2": Compression("bzip2", b"BZh", bz2.open, bz2.compress),
+}
+"""By the ending of a file's name."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
 
@@ -82,8 +100,8 @@ def load_head(path: Path, size: int) -> Source:
     try:
         with open(path, "rb") as plain:
             head = plain.read(size)
-        if (kind := _compression_of(head)) is not None:
-            with _OPENERS[kind](path) as stream:
+        if (compression := _compression_of(head)) is not None:
+            with compression.open(path) as stream:
                 head = stream.read(size)
     except _DAMAGE as error:
         raise FormatError(name, f"cannot be read ({error})") from None
@@ -102,12 +120,12 @@ def text_source(data: bytes, name: str) -> Source:
 def _read(file: str | IO[bytes], name: str) -> bytes:
     with open(file, "rb") if isinstance(file, str) else file as stream:
         raw = _capped(stream, name)
-    kind = _compression_of(raw) or _COMPRESSIONS.get(Path(name).suffix.lower())
-    return raw if kind is None else _decompress(raw, kind, name)
+    compression = _compression_of(raw) or COMPRESSIONS.get(Path(name).suffix.lower())
+    return raw if compression is None else _decompress(raw, compression, name)
 
 
-def _compression_of(raw: bytes) -> str | None:
-    return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
+def _compression_of(raw: bytes) -> Compression | None:
+    return next((known for known in COMPRESSIONS.values() if raw.startswith(known.magic)), None)
 
 
 def _capped(stream: IO[bytes] | Any, name: str) -> bytes:
@@ -121,11 +139,35 @@ def _capped(stream: IO[bytes] | Any, name: str) -> bytes:
     return b"".join(parts)
 
 
-def _decompress(raw: bytes, kind: str, name: str) -> bytes:
-    import io
-
+def _decompress(raw: bytes, compression: Compression, name: str) -> bytes:
     try:
-        with _OPENERS[kind](io.BytesIO(raw), "rb") as stream:
+        with compression.open(io.BytesIO(raw), "rb") as stream:
             return _capped(stream, name)
     except _DAMAGE as error:
-        raise FormatError(name, f"truncated or damaged {kind} file ({error})") from None
+        raise FormatError(name, f"truncated or damaged {compression.name} file ({error})") from None
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write next to the file, then rename: a reader, or a crash, never meets half of it. Compresses by the name's
+    ending."""
+    data = content.encode() if isinstance(content, str) else content
+    compression = COMPRESSIONS.get(path.suffix.lower())
+    temporary = ""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            temporary = file.name
+            file.write(data if compression is None else compression.compress(data))
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise FormatError(path, f"cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

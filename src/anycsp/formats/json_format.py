@@ -1,6 +1,6 @@
 """The package's own JSON format: everything a Problem can say, without loss. Described in docs/guides/formats.md.
 
-Families describe themselves (`Block.describe`) and read themselves back (`Block.add_described`); here is only what
+Families describe themselves (`Block.describe`) and read themselves back (`Block.from_description`); here is only what
 they share: variables, domains, scopes, weights, and the grouping of constraints that differ in nothing else.
 """
 
@@ -17,6 +17,7 @@ from anycsp.constraints.base import FAMILIES
 from anycsp.errors import AnyCSPError, ConversionError, ProblemError
 from anycsp.formats.files import Source, shown
 from anycsp.memory import available_bytes
+from anycsp.model.description import describe_objective
 from anycsp.model.domains import Domain
 from anycsp.model.expressions import Operand, Variable, bounds, expression_of, tree_of
 from anycsp.model.objective import Objective
@@ -184,8 +185,9 @@ def _add_constraint(problem: Problem, entry: dict[str, Any]) -> list[int]:
     for h in hard:
         _expect(h, bool, "'hard'")
     if count:
-        arrays = np.array(weight, dtype=np.float64), np.array(hard, dtype=np.bool_)
-        FAMILIES[kind].add_described(problem, scopes, entry, *arrays)
+        terms = problem.new_terms(np.array(weight, dtype=np.float64), np.array(hard, dtype=np.bool_), count)
+        for block in FAMILIES[kind].from_descriptions(problem.domain_list, scopes, entry, terms):
+            problem.add_block(block)
     places = _each(entry.get("order", list(range(first, first + count))), count, "order")
     return [_expect(place, int, "a place in the order") for place in places]
 
@@ -199,7 +201,7 @@ def _index(problem: Problem, variable: Any) -> int:
 
 
 def _each(value: Any, count: int, what: str) -> list[Any]:
-    """One entry a scope: a list as it is, a single value repeated."""
+    """One entry per scope: a list as it is, a single value repeated."""
     if not isinstance(value, list):
         return [value] * count
     if len(value) != count:
@@ -247,7 +249,7 @@ def write(problem: Problem) -> str:
     if problem.name:
         head["name"] = problem.name
     if problem.objective is not None:
-        head["objective"] = _spell_objective(problem.objective)
+        head["objective"] = describe_objective(problem.objective)
     if domains:
         head["domains"] = domains
     lines = [f"  {_dumps(key)}: {_dumps(value)}" for key, value in head.items()]
@@ -256,19 +258,12 @@ def write(problem: Problem) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _spell_objective(objective: Objective) -> dict[str, Any]:
-    spec: dict[str, Any] = {"kind": objective.kind, "constant": objective.constant}
-    if objective.expression is not None:
-        spec["scope"], spec["expression"] = tree_of(objective.expression)
-    return spec
-
-
 def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
 def _listing(key: str, entries: Sequence[Any]) -> str:
-    """A list with one entry a line."""
+    """A list with one entry per line."""
     inner = ",\n".join("    " + _dumps(entry) for entry in entries)
     return f'  "{key}": [\n{inner}\n  ]' if entries else f'  "{key}": []'
 
@@ -328,7 +323,7 @@ def _constraints(problem: Problem) -> list[dict[str, Any]]:
             shape = block.shape(row, domains)
             if shape not in group_of:
                 plain = block.describe(row, domains)
-                if "add_described" not in type(block).__dict__:
+                if "from_description" not in type(block).__dict__:
                     raise ConversionError(f"JSON cannot hold constraint {indices[row] + 1}: a {block.kind} one")
                 kept = {key: plain[key] for key in ("kind", *block.fields) if key in plain}
                 group_of[shape] = len(groups)

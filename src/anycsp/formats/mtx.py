@@ -9,9 +9,10 @@ import numpy as np
 
 from anycsp.errors import ConversionError
 from anycsp.formats.files import Source, shown
-from anycsp.formats.graphs import Graph, graph_of, maxcut
+from anycsp.formats.graphs import graph_of, maxcut
 from anycsp.formats.rudy import plain_number, vertex, weight
 from anycsp.model.problem import Problem
+from anycsp.model.structure import WeightedGraph
 
 _BANNER = "%%MatrixMarket"
 
@@ -52,7 +53,7 @@ def read(source: Source) -> Problem:
     comments = [f"the header claims {claimed} entries, the file has {count}"] if claimed != count else []
     kept = _lower_triangle(source, entry) if words[4] == "general" else entry
     edges = np.array(list(kept), dtype=np.int64).reshape(-1, 2)
-    return maxcut(Graph(rows, edges, np.array(list(kept.values()), dtype=np.float64)), comments)
+    return maxcut(WeightedGraph(rows, edges, np.array(list(kept.values()), dtype=np.float64)), comments)
 
 
 def _lower_triangle(source: Source, entry: dict[tuple[int, int], float]) -> dict[tuple[int, int], float]:

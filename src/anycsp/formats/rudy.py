@@ -11,8 +11,9 @@ import re
 import numpy as np
 
 from anycsp.formats.files import Source, shown
-from anycsp.formats.graphs import Graph, graph_of, maxcut
+from anycsp.formats.graphs import graph_of, maxcut
 from anycsp.model.problem import Problem
+from anycsp.model.structure import WeightedGraph
 
 
 def sniff(head: bytes) -> bool:
@@ -38,7 +39,7 @@ def read(source: Source) -> Problem:
     comments = []
     if claimed != len(edges):
         comments.append(f"the header claims {claimed} edges, the file has {len(edges)}")
-    return maxcut(Graph(vertices, np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(weights)), comments)
+    return maxcut(WeightedGraph(vertices, np.array(edges, dtype=np.int64).reshape(-1, 2), np.array(weights)), comments)
 
 
 def vertex(source: Source, token: str, vertices: int, line: int) -> int:

@@ -17,6 +17,7 @@ from anycsp.errors import ConversionError
 from anycsp.formats.answers import Values, read_literals
 from anycsp.formats.cnf import integers
 from anycsp.formats.files import Source, shown
+from anycsp.model.builders import formula_problem
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 
@@ -33,7 +34,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(source: Source) -> Problem:
-    problem = Problem()
+    comments: list[str] = []
     header = _HEADER.search(source.data)
     variables, clauses, top = _counts(source, header)
     body = source.data[header.end() :] if header else source.data
@@ -59,15 +60,16 @@ def read(source: Source) -> Problem:
     elif largest > variables:
         raise source.error(f"unknown literal {largest}: the header claims {variables} variables")
     if clauses is not None and clauses != len(weights):
-        problem.comments.append(f"the header claims {clauses} clauses, the file has {len(weights)}")
-    problem.add_variables(variables, (0, 1), names=[str(i) for i in range(1, variables + 1)])
+        comments.append(f"the header claims {clauses} clauses, the file has {len(weights)}")
     kept = hard | (weights > 0)
     if not kept.all():
-        problem.comments.append(f"{int((~kept).sum())} soft clauses of weight 0 dropped")
+        comments.append(f"{int((~kept).sum())} soft clauses of weight 0 dropped")
         literals = literals[np.repeat(kept, lengths)]
         weights, hard, lengths = weights[kept], hard[kept], lengths[kept]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    problem.add_clauses(offsets, literals, weight=np.where(hard, 1, weights).astype(np.float64), hard=hard)
+    weight = np.where(hard, 1, weights).astype(np.float64)
+    problem = formula_problem(variables, offsets, literals, weight=weight, hard=hard)
+    problem.comments = comments
     problem.objective = Objective("cost")
     return problem
 
@@ -141,7 +143,7 @@ def write(problem: Problem) -> str:
             raise ConversionError(
                 f"wcnf has clauses only, constraint {int(block.terms.index[0]) + 1} is a {block.kind}"
             )
-        literals = np.where(block.forbidden == 1, -1, 1) * (block.scope + 1)
+        literals = block.literals
         for row, index in enumerate(block.terms.index.tolist()):
             clause = literals[block.scope_start[row] : block.scope_start[row + 1]].tolist()
             if block.tautology[row]:

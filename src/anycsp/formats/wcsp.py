@@ -1,7 +1,7 @@
 """toulbar2's .wcsp: weighted CSPs as cost functions over domain positions 0 … size − 1.
 
-Costs of at least the upper bound of the first line are forbidden. Of the global cost functions salldiff is read with
-the measure `var`, and salldiff and sgcc with any measure where their cost reaches the bound; others are refused.
+Costs of at least the upper bound of the first line are forbidden. Two global cost functions are read: salldiff with
+the measure `var`, and salldiff and sgcc with any measure where their cost reaches the bound. Others are refused.
 """
 
 from __future__ import annotations

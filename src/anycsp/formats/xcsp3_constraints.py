@@ -17,6 +17,7 @@ from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ProblemError, UnsupportedError
 from anycsp.model.expressions import (
     CODE,
+    SYMBOL,
     Expression,
     Operand,
     Variable,
@@ -169,12 +170,11 @@ class Loader:
 
     def comparison(self, condition: Any) -> tuple[str, Operand]:
         """A condition that is one comparison, as operator and right side."""
-        symbols = {"lt": "<", "le": "<=", "ge": ">=", "gt": ">", "eq": "==", "ne": "!="}
         name = condition.operator.name.lower()
         if isinstance(condition, ConditionValue):
-            return symbols[name], int(condition.value)
+            return SYMBOL[name], int(condition.value)
         if isinstance(condition, ConditionVariable):
-            return symbols[name], self.operand(condition.variable)
+            return SYMBOL[name], self.operand(condition.variable)
         raise unsupported(f"cannot take the condition {condition} here")
 
     def post(self, expression: Operand) -> None:
@@ -295,7 +295,7 @@ def _relation(domains: Sequence[Any], tuples: Any, allowed: bool) -> Relation:
     return Relation(tuple(len(d) for d in domains), np.ascontiguousarray(positions), allowed)
 
 
-# ── one function a constraint ────────────────────────────────────────────────────────────────────────
+# ── one function for each kind of constraint ────────────────────────────────────────────────────────────────────────
 
 
 def _intension(load: Loader, c: Arguments) -> None:

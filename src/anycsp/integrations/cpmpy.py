@@ -25,6 +25,7 @@ from cpmpy.transformations.safening import no_partial_functions, safen_objective
 
 import anycsp
 from anycsp.model.expressions import (
+    COMPARISON,
     Expression,
     Operand,
     Variable,
@@ -40,7 +41,6 @@ from anycsp.model.globals import lexicographic
 from anycsp.model.lowering import conjuncts
 from anycsp.model.problem import Problem
 
-_COMPARE = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _FUNCTIONS = frozenset({"min", "max", "abs", "mul", "div", "mod", "pow", "element", "count", "among", "nvalue"})
 _CONDITIONS = frozenset({"alldifferent", "allequal", "xor", "ite", "indomain", "lex_less", "lex_lesseq"})
 _CONSTRAINTS = frozenset(
@@ -186,7 +186,7 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
             operand: Operand = self.solver_var(expr)
             return operand
         if isinstance(expr, Comparison):
-            return operation(_COMPARE[expr.name], *self._expressions(expr.args))
+            return operation(COMPARISON[expr.name], *self._expressions(expr.args))
         if isinstance(expr, Operator) and expr.name == "wsum":
             weights, items = expr.args
             return total([operation("mul", x, int(w)) for w, x in zip(weights, self._expressions(items), strict=True)])

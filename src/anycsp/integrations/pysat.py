@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from anycsp.errors import ProblemError
+from anycsp.model.builders import formula_problem
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 
@@ -18,15 +19,12 @@ def from_formula(formula: Any) -> Problem:
     clauses = [*formula.hard, *formula.soft] if weighted else list(formula.clauses)
     if any(not all(isinstance(l, (int, np.integer)) and l for l in clause) for clause in clauses):
         raise ProblemError("a clause is a list of non-zero integers")
-    problem = Problem()
-    problem.add_variables(int(formula.nv), (0, 1), names=[str(i) for i in range(1, int(formula.nv) + 1)])
     offsets = np.cumsum([0, *(len(clause) for clause in clauses)]).astype(np.int64)
     literals = np.array(list(chain.from_iterable(clauses)), dtype=np.int64)
     if not weighted:
-        problem.add_clauses(offsets, literals)
-        return problem
+        return formula_problem(int(formula.nv), offsets, literals)
     weight = np.array([1.0] * len(formula.hard) + [float(w) for w in formula.wght], dtype=np.float64)
     hard = np.arange(len(clauses)) < len(formula.hard)
-    problem.add_clauses(offsets, literals, weight=weight, hard=hard)
+    problem = formula_problem(int(formula.nv), offsets, literals, weight=weight, hard=hard)
     problem.objective = Objective("cost")
     return problem

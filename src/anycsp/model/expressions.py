@@ -39,8 +39,13 @@ ARITY = {
 }  # fmt: skip
 """Operations of fixed arity; the others take one operand or more (`in`: an operand and a set of constants;
 `element`: an index and a list)."""
-BOOLEAN = frozenset(("lt", "le", "ge", "gt", "eq", "ne", "in", "not", "and", "or", "xor", "iff", "imp", "circuit"))
+COMPARISON = {"<=": "le", ">=": "ge", "==": "eq", "!=": "ne", "<": "lt", ">": "gt"}
+"""Comparisons by their signs; the order of the signs is the operator code of sums and of the C++ side."""
+SYMBOL = {name: sign for sign, name in COMPARISON.items()}
 COMPLEMENT = {"lt": "ge", "le": "gt", "ge": "lt", "gt": "le", "eq": "ne", "ne": "eq"}
+"""not (a ∘ b) as a ∘' b."""
+MIRRORED = {"lt": "gt", "le": "ge", "ge": "le", "gt": "lt", "eq": "eq", "ne": "ne"}
+"""a ∘ b as b ∘' a."""
 LIMIT = 2**62
 """Every intermediate result stays below this, so that 64-bit arithmetic is exact."""
 

@@ -17,7 +17,9 @@ from anycsp.constraints.base import Terms
 from anycsp.constraints.distinct import DistinctBlock
 from anycsp.errors import ProblemError
 from anycsp.model.automata import Layer, layers_of
+from anycsp.model.domains import Domain
 from anycsp.model.expressions import (
+    COMPARISON,
     Expression,
     Operand,
     Variable,
@@ -33,12 +35,8 @@ from anycsp.model.expressions import (
     total,
 )
 
-if TYPE_CHECKING:
-    from anycsp.model.domains import Domain
-
-COMPARISON = {"<=": "le", ">=": "ge", "==": "eq", "!=": "ne", "<": "lt", ">": "gt"}
 TIMETABLE_LIMIT = 2_000_000
-"""Edges a cumulative constraint may take as one sum for every start time; beyond, one rule a task."""
+"""Edges a cumulative constraint may take as one sum for every start time; beyond, one rule for each task."""
 
 
 def comparison(left: Operand, operator: str, right: Operand) -> Expression:

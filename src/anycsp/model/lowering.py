@@ -7,21 +7,24 @@ domains (table, tabulated once for equal rules), and for the rest a rule, labell
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from anycsp.constraints.base import IntArray, Terms
+from anycsp.constraints.base import Block, IntArray, Terms
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.distinct import DistinctBlock
 from anycsp.constraints.extremum import ExtremumBlock
 from anycsp.constraints.linear import LinearBlock
 from anycsp.constraints.rule import RuleBlock
 from anycsp.constraints.sum import SumBlock
-from anycsp.constraints.table import Relation, TableBlock
+from anycsp.constraints.table import Relation, TableBlock, relation_of_truth
+from anycsp.model.domains import Domain
 from anycsp.model.expressions import (
     COMPLEMENT,
+    MIRRORED,
+    SYMBOL,
     Expression,
     Operand,
     Operation,
@@ -34,18 +37,23 @@ from anycsp.model.expressions import (
     scope_of,
 )
 
-if TYPE_CHECKING:
-    from anycsp.constraints.base import Block
-    from anycsp.model.problem import Problem
-
 TABLE_LIMIT = 1 << 12
 """Rules over at most this many combinations become tables."""
-SYMBOL = {"le": "<=", "ge": ">=", "eq": "==", "ne": "!=", "lt": "<", "gt": ">"}
-MIRRORED = {"le": "ge", "ge": "le", "eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt"}
-"""a ∘ b as b ∘' a."""
 
 
-def block_of(problem: Problem, expression: Operand, terms: Terms) -> Block:
+class Modelled(Protocol):
+    """What lowering needs to know of a problem."""
+
+    relations: dict[Hashable, Relation]
+    """Relations of tabulated rules, by rule and domains, so that equal ones are shared."""
+
+    @property
+    def domain_list(self) -> Sequence[Domain]: ...
+
+    def bounds(self, variable: int) -> tuple[int, int]: ...
+
+
+def block_of(problem: Modelled, expression: Operand, terms: Terms) -> Block:
     """One constraint that holds where the expression is true."""
     if not isinstance(expression, Operation):
         expression = operation("ne", expression, 0)
@@ -103,23 +111,22 @@ def conjuncts(expression: Operand) -> list[Operand]:
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def combinations(problem: Problem, scope: Sequence[int]) -> int:
+def combinations(problem: Modelled, scope: Sequence[int]) -> int:
     product = 1
     for x in scope:
-        product *= len(problem.domain(x))
+        product *= len(problem.domain_list[x])
     return product
 
 
-def tabulated(problem: Problem, expression: Operand, terms: Terms) -> TableBlock:
+def tabulated(problem: Modelled, expression: Operand, terms: Terms) -> TableBlock:
     """The expression as a table; equal expressions over equal domains share one relation."""
     scope, program, parameters = compile_expression(expression)
-    domains = [problem.domain(x) for x in scope]
+    domains = [problem.domain_list[x] for x in scope]
     key = (program, tuple(parameters), tuple(d.key for d in domains))
     relation = problem.relations.get(key)
     if relation is None:
         relation = problem.relations[key] = relation_of_program(program, parameters, [d.values for d in domains])
-    start = np.array([0, len(scope)], dtype=np.int64)
-    return TableBlock(terms, start, np.array(scope, dtype=np.int64), np.zeros(1, np.int64), (relation,))
+    return TableBlock.of_relation(np.array(scope, dtype=np.int64), relation, terms)
 
 
 def relation_of_program(program: Program, parameters: Sequence[int], values: Sequence[IntArray]) -> Relation:
@@ -129,23 +136,16 @@ def relation_of_program(program: Program, parameters: Sequence[int], values: Seq
     return relation_of_truth(truth)
 
 
-def relation_of_truth(truth: np.ndarray) -> Relation:  # type: ignore[type-arg]
-    """A relation given cell by cell, stored by whichever side has fewer tuples."""
-    allowed = bool(2 * np.count_nonzero(truth) <= truth.size)
-    tuples = np.argwhere(truth == allowed).astype(np.int64)
-    return Relation(truth.shape, np.ascontiguousarray(tuples), allowed)
-
-
 # ── functions of one variable ────────────────────────────────────────────────────────────────────────
 
 
-def unary_values(problem: Problem, expression: Operand) -> tuple[int, IntArray] | None:
+def unary_values(problem: Modelled, expression: Operand) -> tuple[int, IntArray] | None:
     """The variable of an expression over one variable, and its value at every domain position; None where the
     expression has more variables or none, or is undefined somewhere."""
     scope = scope_of(expression)
     if len(scope) != 1:
         return None
-    values = problem.domain(scope[0]).values
+    values = problem.domain_list[scope[0]].values
     result, undefined = evaluate(expression, {scope[0]: values})
     if undefined is not False and np.any(undefined):
         return None
@@ -186,7 +186,7 @@ def linear_form(expression: Operand, factor: int = 1) -> tuple[list[tuple[int, E
 # ── comparisons ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _comparison(problem: Problem, expression: Operation, terms: Terms) -> Block | None:
+def _comparison(problem: Modelled, expression: Operation, terms: Terms) -> Block | None:
     left, right = expression.operands
     operator = expression.operator
     if operator == "ne":
@@ -210,12 +210,12 @@ def _comparison(problem: Problem, expression: Operation, terms: Terms) -> Block 
     return _sum(problem, parts, operator, -constant, terms)
 
 
-def _different(problem: Problem, expression: Operation, terms: Terms) -> TableBlock | None:
+def _different(problem: Modelled, expression: Operation, terms: Terms) -> TableBlock | None:
     """f(x) ≠ g(y), f and g one-to-one: every value conflicts with at most one, however large the domains."""
     scope, program, parameters = compile_expression(expression)
     if len(scope) != 2:
         return None
-    key = ("different", program, tuple(parameters), *(problem.domain(x).key for x in scope))
+    key = ("different", program, tuple(parameters), *(problem.domain_list[x].key for x in scope))
     if key not in problem.relations:
         parts, constant = linear_form(operation("sub", *expression.operands))
         sides = {}
@@ -230,12 +230,11 @@ def _different(problem: Problem, expression: Operation, terms: Terms) -> TableBl
         _, at_first, at_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
         pairs = np.stack([at_first, at_second], axis=1).astype(np.int64)
         problem.relations[key] = Relation((len(first), len(second)), pairs, False)
-    start, indices = np.array([0, 2], dtype=np.int64), np.array(scope, dtype=np.int64)
-    return TableBlock(terms, start, indices, np.zeros(1, np.int64), (problem.relations[key],))
+    return TableBlock.of_relation(np.array(scope, dtype=np.int64), problem.relations[key], terms)
 
 
 def _sum(
-    problem: Problem, parts: Sequence[tuple[int, Expression]], operator: str, bound: int, terms: Terms
+    problem: Modelled, parts: Sequence[tuple[int, Expression]], operator: str, bound: int, terms: Terms
 ) -> SumBlock | None:
     """Σ coefficient · part ∘ bound where every part is a function of one variable."""
     contributions: dict[int, IntArray] = {}
@@ -252,7 +251,7 @@ def _sum(
     )
 
 
-def _extremum(problem: Problem, left: Operation, operator: str, right: Operand, terms: Terms) -> Block | None:
+def _extremum(problem: Modelled, left: Operation, operator: str, right: Operand, terms: Terms) -> Block | None:
     sign = 1 if left.operator == "max" else -1
     contributions: dict[int, IntArray] = {}
     constant: int | None = None
@@ -302,7 +301,7 @@ def _all_equal(expression: Operation, terms: Terms) -> Block | None:
 # ── disjunctions ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _disjunction(problem: Problem, expression: Operation, terms: Terms) -> Block | None:
+def _disjunction(problem: Modelled, expression: Operation, terms: Terms) -> Block | None:
     """Conditions on single variables joined by `or` (or by `and`): a clause, or a count of those that hold."""
     if expression.operator == "imp":
         expression = operation("or", negated(expression.operands[0]), expression.operands[1])
@@ -323,7 +322,7 @@ def _disjunction(problem: Problem, expression: Operation, terms: Terms) -> Block
     if not conjunction and all(np.count_nonzero(t == 0) == 1 for t in truth.values()):
         forbidden = np.array([int(np.argmin(t)) for t in truth.values()], dtype=np.int64)
         start = np.array([0, len(scope)], dtype=np.int64)
-        return ClauseBlock.of(problem.domain_list, start, scope, forbidden, terms)
+        return ClauseBlock.of(start, scope, forbidden, terms)
     if combinations(problem, list(truth)) <= TABLE_LIMIT:
         return None
     return SumBlock.one(scope, list(truth.values()), ">=", len(truth) if conjunction else 1, terms)

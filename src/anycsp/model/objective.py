@@ -20,6 +20,11 @@ class Objective:
     constant: float = 0.0
     expression: Operand | None = None
 
+    @property
+    def is_violated_weight(self) -> bool:
+        """Whether it is the violated weight in other words: any assignment that keeps the hard constraints will do."""
+        return self.kind in ("cut", "gain", "cost")
+
     def value(self, violated_weight: float, values: npt.NDArray[np.integer[Any]]) -> float | int:
         if self.expression is not None:
             return int(evaluate(self.expression, values)[0])
@@ -35,6 +40,3 @@ class Objective:
         if self.kind == "maximize":
             return operation("gt", self.expression, value)
         return operation("lt", self.expression, value)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "constant": self.constant}

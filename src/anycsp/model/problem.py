@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.all_different import AllDifferentBlock
+from anycsp.constraints.all_different import all_different
 from anycsp.constraints.base import Block, Terms
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.external import ExternalBlock, vectorised
 from anycsp.constraints.linear import LinearBlock
-from anycsp.constraints.short_table import ShortRelation, ShortTableBlock
+from anycsp.constraints.short_table import short_table
 from anycsp.constraints.table import DENSE_LIMIT, Relation, TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -36,7 +36,7 @@ from anycsp.model.expressions import (
     trace,
 )
 from anycsp.model.globals import GlobalConstraints
-from anycsp.model.lowering import block_of, combinations, relation_of_truth
+from anycsp.model.lowering import block_of, combinations
 from anycsp.model.objective import Objective
 
 IntArray = npt.NDArray[np.int64]
@@ -234,9 +234,7 @@ class Problem(GlobalConstraints):
         if unique and combinations(self, indices.tolist()) <= DENSE_LIMIT:
             grid = np.meshgrid(*values, indexing="ij")
             truth = np.asarray(function(*(axis.reshape(-1) for axis in grid)), dtype=np.bool_)
-            relation = relation_of_truth(truth.reshape([len(v) for v in values]))
-            start = np.array([0, len(indices)], dtype=np.int64)
-            self.add_block(TableBlock(terms, start, indices, np.zeros(1, np.int64), (relation,)))
+            self.add_block(TableBlock.of_truth(indices, truth.reshape([len(v) for v in values]), terms))
         elif unique:
             self.add_block(ExternalBlock.one(indices, function, terms))
         else:
@@ -252,18 +250,7 @@ class Problem(GlobalConstraints):
         hard: bool = False,
     ) -> None:
         """A table whose cells may be `"*"` (any value), a range or a set of values."""
-        indices, terms = self._scope(scope), self.new_terms(weight, hard)
-        if len(np.unique(indices)) < len(indices):
-            raise ProblemError("a short table over a repeated variable: list each variable once")
-        relation = ShortRelation.of([self._domain_of[x] for x in indices], tuples, allowed)
-        if combinations(self, indices.tolist()) > DENSE_LIMIT:
-            self.add_block(ShortTableBlock.one(indices, relation, terms))
-            return
-        truth = np.full([len(self._domain_of[x]) for x in indices], not allowed)
-        for low, high in zip(relation.low.tolist(), relation.high.tolist(), strict=True):
-            truth[tuple(slice(a, b + 1) for a, b in zip(low, high, strict=True))] = allowed
-        start = np.array([0, len(indices)], dtype=np.int64)
-        self.add_block(TableBlock(terms, start, indices, np.zeros(1, np.int64), (relation_of_truth(truth),)))
+        self.add_block(short_table(self._domain_of, self._scope(scope), tuples, allowed, self.new_terms(weight, hard)))
 
     def minimize(self, expression: Operand) -> None:
         """Among assignments that violate nothing, prefer a small value of the expression."""
@@ -334,24 +321,7 @@ class Problem(GlobalConstraints):
         """Not all variables at these domain positions at once: a clause, over domains of any size."""
         scope = scope if isinstance(scope, np.ndarray) else self._scope(scope)
         offsets = np.array([0, len(scope)], dtype=np.int64)
-        self.add_block(ClauseBlock.of(self._domain_of, offsets, scope, positions, self.new_terms(weight, hard)))
-
-    def add_nogoods(
-        self,
-        scopes: Sequence[Sequence[int]],
-        positions: Sequence[int],
-        *,
-        tautology: bool = False,
-        weight: float | npt.NDArray[np.floating[Any]] = 1.0,
-        hard: bool | npt.NDArray[np.bool_] = False,
-    ) -> None:
-        """Nogoods in bulk, `positions` end to end; `tautology` marks them satisfied whatever happens."""
-        offsets = np.concatenate([[0], np.cumsum([len(scope) for scope in scopes])]).astype(np.int64)
-        flat = np.array([x for scope in scopes for x in scope], dtype=np.int64)
-        self._check_indices(flat)
-        terms = self.new_terms(weight, hard, len(scopes))
-        block = ClauseBlock.of(self._domain_of, offsets, flat, np.array(positions, dtype=np.int64), terms)
-        self.add_block(replace(block, tautology=block.tautology | tautology))
+        self.add_block(ClauseBlock.of(offsets, scope, positions, self.new_terms(weight, hard)))
 
     def add_clauses(
         self,
@@ -366,7 +336,7 @@ class Problem(GlobalConstraints):
         scope = np.abs(literals).astype(np.int64) - 1
         self._check_indices(scope)
         terms = self.new_terms(weight, hard, len(offsets) - 1)
-        self.add_block(ClauseBlock.of(self._domain_of, np.asarray(offsets, np.int64), scope, literals < 0, terms))
+        self.add_block(ClauseBlock.of(np.asarray(offsets, np.int64), scope, literals < 0, terms))
 
     def add_linear(
         self,
@@ -398,21 +368,7 @@ class Problem(GlobalConstraints):
             for a, b in combinations_of(scope, 2):
                 self.add(operation("ne", *(self._operand(x) for x in (a, b))), weight=weight, hard=hard)
             return
-        indices, terms = self._scope(scope), self.new_terms(weight, hard)
-        if len(np.unique(indices)) < len(indices):
-            # A variable differs from itself only by an excepted value: a unary allowed table says just that,
-            # together with the all-different over the distinct variables it is one relation; no value at all
-            # satisfies it when nothing is excepted.
-            self._add_repeated_all_different(indices, except_values, weight, hard)
-            return
-        self.add_block(AllDifferentBlock.one(self._domain_of, indices, except_values, terms))
-
-    def _add_repeated_all_different(
-        self, indices: IntArray, except_values: Sequence[int], weight: float, hard: bool
-    ) -> None:
-        if except_values:
-            raise ProblemError("all-different with excepted values over a repeated variable: list each variable once")
-        self.add_table(list(dict.fromkeys(int(i) for i in indices)), [], weight=weight, hard=hard)
+        self.add_block(all_different(self._domain_of, self._scope(scope), except_values, self.new_terms(weight, hard)))
 
     def add_block(self, block: Block) -> None:
         """Add constraints in the bulk form of their family; what every `add_*` method ends in."""
@@ -440,7 +396,7 @@ class Problem(GlobalConstraints):
 
     @property
     def blocks(self) -> list[Block]:
-        """The constraints, one block a family."""
+        """The constraints, one block for each family."""
         by_family: dict[type[Block], list[Block]] = {}
         for block in self._blocks:
             by_family.setdefault(type(block), []).append(block)

@@ -30,7 +30,7 @@ def _centred(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return centred
 
 
-def step_weights(policy: Weights, linear: bool) -> StepWeights:
+def step_weights(policy: Weights, linear: bool) -> StepWeights:  # noqa: C901, PLR0915 (a table, one row per weight)
     """Every matrix [outputs, inputs] and vector of the native step by name; `.bias` beside a matrix that has one.
     Each is computed when it is called for, so that only one exists at a time."""
     d = policy.config.hidden

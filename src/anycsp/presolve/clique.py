@@ -16,24 +16,25 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import Terms
 from anycsp.constraints.table import Relation, TableBlock
+from anycsp.model.coloring import large_clique, neighbours
 from anycsp.model.domains import Domain
 from anycsp.model.problem import Problem
-from anycsp.presolve.greedy_coloring import large_clique, neighbours
+from anycsp.model.structure import coloring_graph
 
 IntArray = npt.NDArray[np.int64]
 
 MOST_EDGES = 200_000
-"""Of a graph that is searched for a clique: about a second's worth, which is not on the search's clock."""
+"""A larger graph is not searched for a clique: this many take about a second, which is not on the search's clock."""
 
 
 @dataclass(frozen=True)
 class CliqueFixed:
     problem: Problem
-    """Of the vertices that still have a choice, each over the colours left to it."""
+    """What is left: the vertices that still have a choice, each over the colours left to it."""
     kept: IntArray
-    """These vertices in the whole problem."""
+    """These vertices' places in the whole problem."""
     colors: list[IntArray]
-    """Of each of them: the positions left, of its domain in the whole problem."""
+    """For each of them the positions left to it, as positions of its domain in the whole problem."""
     fixed: npt.NDArray[np.int32]
     """[vertices of the whole problem]: the positions of the others."""
 
@@ -47,37 +48,22 @@ class CliqueFixed:
 
 def clique_fixed(problem: Problem) -> CliqueFixed | None:
     """None where there is no such clique, or the problem is no plain colouring."""
-    edges = _edges(problem)
-    if edges is None or not 0 < len(edges) <= MOST_EDGES:
+    found = coloring_graph(problem)
+    if found is None or problem.definitions:
         return None
-    vertices, colors = problem.num_variables, int(problem.domains.sizes[0])
-    pairs = edges.tolist()
+    graph, colors = found
+    if colors < 3 or len(graph.edges) > MOST_EDGES or (graph.weights != graph.weights[0]).any():
+        return None
+    vertices, pairs = graph.vertices, graph.edges.tolist()
     clique = large_clique(vertices, pairs, enough=colors)
     if len(clique) != colors:
         return None
     left = _colors_left(neighbours(vertices, pairs), colors, clique)
-    return None if left is None else _restricted(problem, edges, left)
-
-
-def _edges(problem: Problem) -> IntArray | None:
-    """[edges, 2] of a problem X ≠ Y, X ≠ Z, … of equal weight over one domain of three values or more."""
-    sizes = problem.domains.sizes
-    blocks = [block for block in problem.blocks if len(block)]
-    if problem.definitions or not blocks or sizes.min() < 3 or sizes.min() != sizes.max():
-        return None
-    weights = np.concatenate([block.terms.weight for block in blocks])
-    if (weights != weights[0]).any():
-        return None
-    scopes = []
-    for block in blocks:
-        if not isinstance(block, TableBlock) or not all(r.is_diagonal and not r.allowed for r in block.relations):
-            return None
-        scopes.append(block.scope.reshape(-1, 2))
-    return np.concatenate(scopes)
+    return None if left is None else _restricted(problem, graph.edges, left)
 
 
 def _colors_left(around: list[set[int]], colors: int, clique: list[int]) -> list[int] | None:
-    """Of each vertex a bit mask of the colours it can have; None where one can have none."""
+    """For each vertex a bit mask of the colours it can have; None where one can have none."""
     left = [(1 << colors) - 1] * len(around)
     for color, x in enumerate(clique):
         left[x] = 1 << color
@@ -111,11 +97,11 @@ def _restricted(problem: Problem, edges: IntArray, left: list[int]) -> CliqueFix
             rows.append(row)
             relation.append(relations.setdefault((left[x], left[y]), len(relations)))
     if rows:
-        terms = Terms.concat([block.terms for block in problem.blocks if len(block)]).take(np.array(rows))
-        order = np.argsort(np.argsort(terms.index))
+        terms = Terms.concat([block.terms for block in problem.blocks])
+        terms = terms.take(np.argsort(terms.index)[rows])
         part.add_block(
             TableBlock(
-                Terms(order, terms.weight, terms.hard),
+                Terms(np.arange(len(rows)), terms.weight, terms.hard),
                 np.arange(len(rows) + 1) * 2,
                 new_index[edges[rows]].reshape(-1),
                 np.array(relation),

@@ -6,52 +6,29 @@ are easy; a local search that starts at random tangles them and hardly comes loo
 
 from __future__ import annotations
 
-import heapq
-
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.table import TableBlock
+from anycsp.model.coloring import Neighbour, most_constrained_first
 from anycsp.model.problem import Problem
-from anycsp.neural.models.choose import kind_of
+from anycsp.model.structure import Kind, kind_of
 
 MOST_CONSTRAINTS = 100_000
-"""Building takes about 8 µs a constraint before the clock of the search starts: a second at most."""
+"""Building takes about 8 µs per constraint before the clock of the search starts: a second at most."""
 
 
 def constructed(problem: Problem) -> npt.NDArray[np.int64] | None:
-    """Next the variable with the fewest values free of conflict, of equals the one with most constraints; it takes the
-    value that costs least. None for problems of any other kind."""
-    if kind_of(problem) != "coloring" or problem.num_constraints > MOST_CONSTRAINTS:
+    """The positions built; None for problems of any other kind."""
+    if kind_of(problem) is not Kind.COLORING or problem.num_constraints > MOST_CONSTRAINTS:
         return None
-    around = _neighbours(problem)
-    sizes = problem.domains.sizes.tolist()
-    cost = [[0.0] * size for size in sizes]
-    free = list(sizes)
-    position = [-1] * len(sizes)
-    # Entries grow stale as values are ruled out; a stale one is dropped when it surfaces.
-    heap = [(free[x], -len(around[x]), x) for x in range(len(sizes))]
-    heapq.heapify(heap)
-    while heap:
-        left, _, x = heapq.heappop(heap)
-        if position[x] >= 0 or left != free[x]:
-            continue
-        chosen = min(range(sizes[x]), key=cost[x].__getitem__)
-        position[x] = chosen
-        for y, conflicting, weight in around[x]:
-            ruled_out = conflicting[chosen]
-            if ruled_out < 0 or position[y] >= 0:
-                continue
-            if cost[y][ruled_out] == 0:
-                free[y] -= 1
-                heapq.heappush(heap, (free[y], -len(around[y]), y))
-            cost[y][ruled_out] += weight
+    position = most_constrained_first(problem.domains.sizes.tolist(), _neighbours(problem), ties_by_open=False)
     return np.array(position, dtype=np.int64)
 
 
-def _neighbours(problem: Problem) -> list[list[tuple[int, list[int], float]]]:
-    """Of every variable: the other one of each constraint, its conflicting position by one's own, and the weight."""
-    around: list[list[tuple[int, list[int], float]]] = [[] for _ in range(problem.num_variables)]
+def _neighbours(problem: Problem) -> list[list[Neighbour]]:
+    """By variable: the constraints on it."""
+    around: list[list[Neighbour]] = [[] for _ in range(problem.num_variables)]
     for block in problem.blocks:
         if not isinstance(block, TableBlock):
             continue

@@ -1,9 +1,9 @@
-"""The core of a problem: what is left to search once the variables that can wait have been set aside.
+"""Peeling: variables that can wait are set aside, and what is left to search is smaller.
 
 A variable can wait if its constraints, whatever the other variables take, leave it a value that satisfies them all: a
 vertex with fewer neighbours than colours, a Boolean in a single clause. It is set aside with its constraints, which may
 let others wait, and so on; once the rest has values, those that waited take theirs in reverse order. Nothing is lost:
-the best assignment of the core, so extended, violates what it violates there and no more.
+the best assignment of what is left, so extended, violates what it violates there and no more.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ only be unravelled from its ends takes many rounds."""
 
 
 @dataclass(frozen=True)
-class Core:
+class Peeled:
     whole: Problem
     problem: Problem
-    """Of the variables and constraints that were kept."""
+    """What is left: the variables and constraints that were kept."""
     kept: IntArray
-    """Their variables in the whole problem."""
+    """These variables' places in the whole problem."""
     waiting: list[tuple[int, list[tuple[Block, int]]]]
     """In the order they were set aside: a variable, and its constraints as rows of the whole problem's blocks."""
 
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
-        """Positions of the core's variables → of all."""
+        """Positions of the variables kept → of all."""
         result = np.zeros(self.whole.num_variables, dtype=np.int32)
         result[self.kept] = positions
         domains = self.whole.domains
@@ -48,26 +48,25 @@ class Core:
         return result
 
 
-def whole(problem: Problem) -> Core:
-    """Nothing set aside."""
-    return Core(problem, problem, np.arange(problem.num_variables), [])
+def _nothing_peeled(problem: Problem) -> Peeled:
+    return Peeled(problem, problem, np.arange(problem.num_variables), [])
 
 
-def core_of(problem: Problem) -> Core:
+def peel(problem: Problem) -> Peeled:
     """Where nothing can wait, the problem itself. One variable is always kept, so that there is something to search.
     Auxiliary variables follow from others, so problems that have any are left alone."""
     blocks = [block for block in problem.blocks if len(block)]
     if not blocks or problem.definitions:
-        return whole(problem)
-    peeled = _peel(problem, blocks)
-    if not peeled.order:
-        return whole(problem)
-    kept = np.flatnonzero(peeled.variable_kept)
-    return Core(problem, _part(problem, blocks, kept, peeled.kept_rows), kept, peeled.waiting(blocks))
+        return _nothing_peeled(problem)
+    aside = _set_aside(problem, blocks)
+    if not aside.order:
+        return _nothing_peeled(problem)
+    kept = np.flatnonzero(aside.variable_kept)
+    return Peeled(problem, _part(problem, blocks, kept, aside.kept_rows), kept, aside.waiting(blocks))
 
 
 @dataclass(frozen=True)
-class _Peeled:
+class _SetAside:
     variable_kept: npt.NDArray[np.bool_]
     order: list[int]
     handler: IntArray
@@ -86,7 +85,7 @@ class _Peeled:
         return list(constraints.items())
 
 
-def _peel(problem: Problem, blocks: list[Block]) -> _Peeled:
+def _set_aside(problem: Problem, blocks: list[Block]) -> _SetAside:
     """Round after round, all variables that can wait by then; of those that share a constraint the first takes it."""
     sizes = problem.domains.sizes
     first = np.cumsum([0] + [len(block) for block in blocks])
@@ -113,7 +112,7 @@ def _peel(problem: Problem, blocks: list[Block]) -> _Peeled:
         visits += len(variable)
         stays = handler[constraint] < 0
         variable, constraint, ruled_out = variable[stays], constraint[stays], ruled_out[stays]
-    return _Peeled(kept, order, handler, first)
+    return _SetAside(kept, order, handler, first)
 
 
 def _part(problem: Problem, blocks: list[Block], kept: IntArray, rows_of: Callable[[int], IntArray]) -> Problem:

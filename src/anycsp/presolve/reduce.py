@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.model.problem import Problem
-from anycsp.presolve.clique import CliqueFixed, clique_fixed
-from anycsp.presolve.peel import Core, core_of
+from anycsp.presolve.clique import clique_fixed
+from anycsp.presolve.peel import peel
+
+LARGEST_SHARE = 2 / 3
+"""The share of the values that may be left once a clique's colours are fixed; where more are, they are not fixed. Up to
+this share search is better for it on every kind of graph tried, beyond it now better, now worse
+(research/training-log.md)."""
+
+
+class Reduction(Protocol):
+    """One step of presolve: a smaller problem, and the way back."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is left to search."""
+
+    def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
+        """Positions of what is left → of the problem before this step."""
 
 
 @dataclass(frozen=True)
 class Presolved:
+    """All steps together; itself a reduction."""
+
     problem: Problem
-    """What is left to search."""
-    steps: list[Core | CliqueFixed]
+    steps: Sequence[Reduction] = ()
 
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """Positions of what is left → of all; violates the very constraints that they violate there."""
@@ -26,22 +44,16 @@ class Presolved:
         return positions.astype(np.int32)
 
 
-LARGEST_SHARE = 2 / 3
-"""Of the values, may be left once a clique's colours are fixed, or else they are not. Where no more is left, search is
-better for it on every kind of graph tried; where more is, now better, now worse (research/training-log.md)."""
-
-
-def presolved(problem: Problem, wanted: bool = True) -> Presolved:
-    """What waits is set aside; where that leaves a clique of all colours, its colours are fixed, and more may wait."""
-    if not wanted:
-        return Presolved(problem, [])
-    core = core_of(problem)
-    fixed = clique_fixed(core.problem)
+def presolved(problem: Problem) -> Presolved:
+    """What can wait is set aside; where that leaves a clique of all colours, its colours are fixed, and more may
+    wait."""
+    peeled = peel(problem)
+    fixed = clique_fixed(peeled.problem)
     if fixed is not None:
-        rest = core_of(fixed.problem)
-        if _values(rest.problem) <= LARGEST_SHARE * _values(core.problem):
-            return Presolved(rest.problem, [core, fixed, rest])
-    return Presolved(core.problem, [core])
+        rest = peel(fixed.problem)
+        if _values(rest.problem) <= LARGEST_SHARE * _values(peeled.problem):
+            return Presolved(rest.problem, [peeled, fixed, rest])
+    return Presolved(peeled.problem, [peeled])
 
 
 def _values(problem: Problem) -> int:

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from anycsp.formats.col import ColoringGraph, coloring
+from anycsp.model.coloring import dsatur, large_clique
 from anycsp.model.problem import Problem
-from anycsp.presolve.greedy_coloring import dsatur, large_clique
+from anycsp.search.options import DEFAULT_SECONDS
 from anycsp.search.result import Result
-from anycsp.search.solve import DEFAULT_SECONDS, solve
+from anycsp.search.solve import solve
 
 
 def fewest_colors(

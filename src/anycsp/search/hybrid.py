@@ -27,27 +27,26 @@ from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.temperature import Temperature
 from anycsp.search.local import FOREVER, LocalSearch
-from anycsp.search.strategy import choose_strategy
 
 if TYPE_CHECKING:
     from anycsp.neural.models import Model
 
 LEAST_SHARE = 0.05
-"""Of the time, what either side gets however little it finds."""
+"""The share of the time that either side gets however little it finds: enough to notice when that changes."""
 WARM_UP = 0.1
-"""Seconds the free side has to itself: what is solved by then needs no network."""
+"""Seconds the free side has to itself at first: what is solved by then needs no network."""
 MEMORY = 2.0
-"""Seconds after which a gain counts half."""
+"""Seconds after which a gain counts half: several turns of either side, yet short beside a search of ten seconds."""
 TURN = 0.01
-"""Seconds of the free side's turn."""
+"""Seconds of the free side's turn: short beside a callback's 50 ms, long beside the cost of switching."""
 PATIENCE = 16
-"""Jumps without a new best after which bursts double."""
+"""Jumps without a new best after which bursts double. Jumps differ by luck, so one alone says little."""
 POLISH_FACTOR = 8
-"""A burst lasts at least so many times as long as the policy step."""
+"""A burst lasts at least so many times as long as the policy step: moves find more per second than steps do."""
 SHORTEST_BURST = 8
-"""Moves for every value of the problem (for annealing proposals), at least."""
+"""Moves (for annealing: proposals) per value of the problem in the shortest burst: fewer leave it unpolished."""
 LONGEST_BURST = 256
-"""Times the shortest, at most."""
+"""How many shortest bursts the longest has: beyond, a jump would be a search of its own."""
 
 
 class Side:
@@ -79,6 +78,7 @@ class HybridSearch:
         self,
         graph: ConstraintValueGraph,
         model: Model,
+        strategy: str,
         runs: int,
         seed: int,
         temperature: Temperature,
@@ -92,7 +92,6 @@ class HybridSearch:
         self._network = neural_engine(
             graph, model, runs, seed, temperature, threads, device=device, steps=steps, seconds=seconds
         )
-        strategy = choose_strategy(graph)
         self._scheduled = strategy == "annealing" and seconds is not None
         free_seconds = None if seconds is None else seconds * (1 - LEAST_SHARE)
         self._free = LocalSearch(graph, strategy, threads, seed, threads, seconds=free_seconds)
@@ -119,9 +118,9 @@ class HybridSearch:
         self._jumps, self._roaming = Side(), Side()
         self._burst, self._idle = self._shortest, 0
         self._burst_left = 0
-        """Moves still to make of the burst under way."""
+        """Moves that the burst under way has still to make."""
         self._step_seconds = 0.0
-        """Of the last policy step."""
+        """How long the last policy step took."""
         self._deadline = self._began + self._seconds
         self._collect()
 
@@ -225,10 +224,16 @@ class HybridSearch:
         found = self._network.improvements()
         for i in self._free.improvements():
             found.append(i._replace(run=len(self._runs) + i.run, step=self.steps, seconds=self._free_began + i.seconds))
+        # By score, not by time: the same seed is to give the same trace, and clocks differ.
+        new: list[Improvement] = []
         for improvement in sorted(found, key=lambda i: -i.score):
             if improvement.score < self._best:
                 self._best = improvement.score
-                self._improvements.append(improvement)
+                new.append(improvement)
+        # What another run found after something better counts as found together with it.
+        for worse in range(len(new) - 2, -1, -1):
+            new[worse] = new[worse]._replace(seconds=min(new[worse].seconds, new[worse + 1].seconds))
+        self._improvements += new
 
     def improvements(self) -> list[Improvement]:
         new, self._improvements = self._improvements, []

@@ -14,9 +14,11 @@ from anycsp.constraints.external import ExternalLabelling
 from anycsp.engine import Improvement
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
-from anycsp.search.strategy import STRATEGIES, choose_strategy
+
+STRATEGIES = ("annealing", "tabu", "walksat", "probsat", "ccls", "weighting")
 
 FOREVER = 1 << 62
+"""More steps than any search takes."""
 
 
 class LocalSearch:
@@ -26,7 +28,7 @@ class LocalSearch:
     def __init__(
         self,
         graph: ConstraintValueGraph,
-        strategy: str = "auto",
+        strategy: str,
         runs: int = 1,
         seed: int = 0,
         threads: int = 1,
@@ -41,15 +43,15 @@ class LocalSearch:
         `parameters` are the strategy's own, docs/guides/search.md lists them."""
         if not native.available():
             raise AnyCSPError(f"local search needs the native module, which is {native.why_not()}")
-        self.strategy = choose_strategy(graph) if strategy == "auto" else strategy
-        if self.strategy not in STRATEGIES:
+        self.strategy = strategy
+        if strategy not in STRATEGIES:
             raise AnyCSPError(f"unknown strategy {strategy!r}: use one of {', '.join(STRATEGIES)}")
         self.graph = graph
         self._constant = graph.constant[0]
         self._end = (FOREVER if steps is None else steps, math.inf if seconds is None else seconds)
         try:
             self._search = native.module().LocalSearch(
-                graph.native_problem, self.strategy, parameters, runs, seed & (2**64 - 1), threads, graded,
+                graph.native_problem, strategy, parameters, runs, seed & (2**64 - 1), threads, graded,
                 _external(graph),
             )  # fmt: skip
         except ValueError as error:

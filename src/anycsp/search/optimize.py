@@ -7,111 +7,149 @@ starts elsewhere, since the neighbourhood of the best assignment had its turn.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from anycsp.model.problem import Problem
+from anycsp.model.problem import Assignment, Problem
 from anycsp.search.driver import Callback, Progress
+from anycsp.search.options import SearchOptions
 from anycsp.search.result import Result, TracePoint, objective_of
 
 SHARE = 0.15
-"""Of the time left, what one demand gets before it is made smaller."""
+"""The part of the time left that one demand gets. A demand may be impossible, so it must leave time for about six
+smaller ones; one that is met ends early and wastes none."""
 SHORTEST = 0.5
-"""Seconds a demand gets at least."""
+"""Seconds a demand gets at least: shares shrink with the time left, and below this much of one goes into starting."""
+GROWTH = 2
+"""What a success multiplies the gain asked for by: a wide objective is crossed in logarithmically many demands."""
+RETREAT = 4
+"""What a failure divides it by: two successes were one too many, and the next demand should be met soon."""
 
 
-def optimize(
-    problem: Problem,
-    run: Callable[..., Result],
-    *,
-    time_limit: float | None,
-    steps: int | None,
-    callback: Callback | None = None,
-    hint: Any = None,
-    stop: threading.Event | None = None,
-    seed: int = 0,
-    **options: Any,
-) -> Result:
+def optimize(problem: Problem, options: SearchOptions, run: Callable[[Problem, SearchOptions], Result]) -> Result:
     """`run` solves a problem without objective. Ends with the best assignment that violates nothing, or, where none
     was found, with the one that violates least."""
-    objective = problem.objective
-    assert objective is not None
-    stop = stop or threading.Event()
-    began, spent = time.perf_counter(), 0
-    best: Result | None = None
-    trace: list[TracePoint] = []
-    gain = 1
-    failures = attempts = 0
+    descent = Descent(problem, options)
     while True:
-        demanded = problem.copy()
-        demanded.objective = None
-        if best is not None:
-            value = int(best.objective["value"])  # type: ignore[index]
-            worst_accepted = value - (gain - 1) if objective.kind == "minimize" else value + (gain - 1)
-            demanded.add(objective.better_than(worst_accepted), hard=True)
-        elapsed = time.perf_counter() - began
-        left = None if time_limit is None else max(0.0, time_limit - elapsed)
-        share = left if best is None or left is None else min(left, max(SHORTEST, SHARE * left))
-        found = run(
-            demanded,
-            time_limit=share,
-            steps=None if steps is None else steps - spent,
-            callback=_relayed(callback, spent, elapsed, best, stop),
-            hint=None if failures % 2 else hint,
-            stop=stop,
-            seed=seed + attempts,
-            **options,
-        )
-        attempts += 1
-        spent += found.steps
-        seconds = time.perf_counter() - began
-        if found.violated == 0:
-            best = replace(
-                found,
-                constraints=problem.num_constraints,
-                objective=objective_of(problem, 0.0, found.positions),
-                best_step=spent,
-                best_seconds=seconds,
-            )
-            trace.append(TracePoint(spent, seconds, 0, 0.0, 0, found.found_by))
-            names = problem.names
-            hint = {names[x]: problem.domain(x).external(int(p)) for x, p in enumerate(found.positions)}
-            gain, failures = gain * 2, 0
-            if callback is not None and callback(_progress(spent, seconds, best, improved=True)):
-                stop.set()
-        elif best is None:
+        found = run(descent.demanded(), descent.next_options())
+        descent.book(found)
+        if descent.best is None:
             return replace(found, objective=objective_of(problem, found.violated_weight, found.positions))
+        if descent.over:
+            return descent.result()
+
+
+class Descent:
+    """The best assignment so far, what to ask for next, and what has been spent."""
+
+    def __init__(self, problem: Problem, options: SearchOptions) -> None:
+        assert problem.objective is not None
+        self._problem, self._objective, self._options = problem, problem.objective, options
+        self._began = time.perf_counter()
+        self._hint: Assignment | None = options.hint
+        self.best: Result | None = None
+        self._trace: list[TracePoint] = []
+        self._gain = 1
+        """How much better than the best is asked for."""
+        self._steps = self._attempts = self._failures = 0
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._began
+
+    @property
+    def over(self) -> bool:
+        limit = self._options.limits
+        out_of_time = limit.seconds is not None and self._seconds >= limit.seconds
+        out_of_steps = limit.steps is not None and self._steps >= limit.steps
+        return limit.stop.is_set() or out_of_time or out_of_steps
+
+    def demanded(self) -> Problem:
+        """The problem without its objective, but with the demand for something better than the best."""
+        demanded = self._problem.copy()
+        demanded.objective = None
+        if self.best is not None:
+            value, ask = _value(self.best), self._gain - 1
+            worst_accepted = value - ask if self._objective.kind == "minimize" else value + ask
+            demanded.add(self._objective.better_than(worst_accepted), hard=True)
+        return demanded
+
+    def next_options(self) -> SearchOptions:
+        """A share of what is left; from the best assignment, but after a failure from elsewhere."""
+        options, elapsed = self._options, self._seconds
+        left = None if options.seconds is None else max(0.0, options.seconds - elapsed)
+        if left is not None and self.best is not None:
+            left = min(left, max(SHORTEST, SHARE * left))
+        return replace(
+            options,
+            time_limit=left,
+            steps=None if options.steps is None else options.steps - self._steps,
+            callback=self._relayed(elapsed),
+            hint=None if self._failures % 2 else self._hint,
+            seed=options.seed + self._attempts,
+        )
+
+    def book(self, found: Result) -> None:
+        self._attempts += 1
+        self._steps += found.steps
+        if found.violated == 0:
+            self._accept(found)
         else:
-            gain, failures = max(1, gain // 4), failures + 1
-        out_of_time = time_limit is not None and seconds >= time_limit
-        out_of_steps = steps is not None and spent >= steps
-        if stop.is_set() or out_of_time or out_of_steps:
-            status = "interrupted" if stop.is_set() else "satisfied"
-            return replace(best, status=status, steps=spent, seconds=seconds, seed=seed, trace=trace)
+            self._gain, self._failures = max(1, self._gain // RETREAT), self._failures + 1
+
+    def _accept(self, found: Result) -> None:
+        problem, seconds = self._problem, self._seconds
+        self.best = replace(
+            found,
+            constraints=problem.num_constraints,
+            objective=objective_of(problem, 0.0, found.positions),
+            best_step=self._steps,
+            best_seconds=seconds,
+        )
+        self._trace.append(TracePoint(self._steps, seconds, 0, 0.0, 0, found.found_by))
+        # By name and with the auxiliary variables, which the next search need not find again.
+        domains, names = problem.domain_list, problem.names
+        self._hint = {names[x]: domains[x].external(int(p)) for x, p in enumerate(found.positions)}
+        self._gain, self._failures = self._gain * GROWTH, 0
+        callback = self._options.callback
+        if callback is not None and callback(_progress(self._steps, seconds, self.best, improved=True)):
+            self._options.stop.set()
+
+    def result(self) -> Result:
+        assert self.best is not None
+        status = "interrupted" if self._options.stop.is_set() else "satisfied"
+        return replace(
+            self.best,
+            status=status,
+            steps=self._steps,
+            seconds=self._seconds,
+            seed=self._options.seed,
+            trace=self._trace,
+        )
+
+    def _relayed(self, before: float) -> Callback | None:
+        """What a caller hears while a demand is searched for: the best so far, not what the demand lacks. A caller
+        who has heard enough ends all of it."""
+        callback, spent, best, stop = self._options.callback, self._steps, self.best, self._options.stop
+        if callback is None:
+            return None
+
+        def relay(progress: Progress) -> bool | None:
+            step, seconds = spent + progress.step, before + progress.seconds
+            mine = replace(progress, step=step, seconds=seconds)
+            enough = callback(mine if best is None else _progress(step, seconds, best, improved=False))
+            if enough:
+                stop.set()
+            return enough
+
+        return relay
 
 
 def _progress(step: int, seconds: float, best: Result, improved: bool) -> Progress:
-    assert best.objective is not None
-    return Progress(step, seconds, 0, 0.0, 0, improved, best.objective["value"])
+    return Progress(step, seconds, 0, 0.0, 0, improved, _value(best))
 
 
-def _relayed(
-    callback: Callback | None, spent: int, before: float, best: Result | None, stop: threading.Event
-) -> Callback | None:
-    """What a caller hears while a demand is searched for: the best so far, not what the demand lacks. A caller who has
-    heard enough ends all of it."""
-    if callback is None:
-        return None
-
-    def relay(progress: Progress) -> bool | None:
-        step, seconds = spent + progress.step, before + progress.seconds
-        mine = replace(progress, step=step, seconds=seconds)
-        enough = callback(mine if best is None else _progress(step, seconds, best, improved=False))
-        if enough:
-            stop.set()
-        return enough
-
-    return relay
+def _value(result: Result) -> int:
+    assert result.objective is not None
+    return int(result.objective["value"])

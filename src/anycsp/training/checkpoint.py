@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,17 @@ import safetensors.torch
 from torch import Tensor
 
 from anycsp.errors import ModelError
+from anycsp.formats.files import write_whole
 
 FORMAT_VERSION = 2
 FILE = "checkpoint.safetensors"
 
 
 def write(folder: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
-    """Written beside and renamed over the old one, so that a crash leaves one of the two complete."""
-    path = folder / FILE
-    temporary = path.with_suffix(".tmp")
+    """Over the old one, at once: a crash leaves one of the two complete."""
     header = {"anycsp": json.dumps({"format_version": FORMAT_VERSION, **facts})}
     contiguous = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
-    safetensors.torch.save_file(contiguous, temporary, metadata=header)
-    with open(temporary, "rb+") as file:
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    write_whole(folder / FILE, safetensors.torch.save(contiguous, metadata=header))
 
 
 def read(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -108,7 +108,7 @@ class TrainingConfig:
     minutes: float = 0.0
     """Length of training in minutes where `updates` is 0."""
     learning_rate: float = 5e-6
-    """Of Adam, decaying linearly over the run …"""
+    """Adam's at the beginning; it decays linearly over the run …"""
     final_learning_rate: float = 5e-7
     """… to this."""
     beta2: float = 0.999

@@ -18,9 +18,9 @@ def choice_of_move(
     entropy: bool,
     reward: Tensor | None,
 ) -> Choice:
-    """Of the softmax over the values of an instance that no variable has in `before`; tensors of the result are
-    [runs, instances]. `reward` [runs, values] is that of moving there from `before`. An instance that cannot move
-    has probability 1 of staying."""
+    """The choice from a softmax over those values of an instance that no variable has in `before`; tensors of the
+    result are [runs, instances]. `reward` [runs, values] is that of moving there from `before`. An instance that
+    cannot move has probability 1 of staying."""
     instance = graph.value_instance.expand_as(logits)
     movable = ~graph.chosen(before).bool()
     shape = (len(logits), graph.instances)

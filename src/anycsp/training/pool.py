@@ -159,7 +159,7 @@ def _batch(slots: list[Slot]) -> Batch:
 
 
 class _Places(NamedTuple):
-    """Of one instance in a batch."""
+    """Where one instance lies in a batch."""
 
     variables: slice
     values: slice

@@ -28,7 +28,7 @@ class Window:
     log_probability: list[Tensor]
     """log(φ(α(X)) + ε)"""
     entropy: list[Tensor]
-    """Of each draw's distribution; empty unless asked for."""
+    """The entropy of each draw's distribution; empty unless asked for."""
     expected_reward: list[Tensor]
     """Σ_v φ(v) · reward if X alone had drawn v; empty unless asked for."""
     cost: list[Tensor]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit
 from anycsp.bench.baselines.xcsp3 import run_xcsp3
-from anycsp.bench.structure import is_decision, is_tabular
+from anycsp.bench.tabular import is_tabular
 from anycsp.model.problem import Problem
+from anycsp.model.structure import is_decision
 
 
 class Ace(Baseline):

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import cut_graph
 from anycsp.model.problem import Problem
+from anycsp.model.structure import cut_graph
 
 FIRST_SWEEPS = 500
 
@@ -33,7 +33,7 @@ class Annealing(Baseline):
         graph = cut_graph(problem)
         assert graph is not None
         model = dimod.BinaryQuadraticModel(graph.vertices, dimod.SPIN)
-        for (u, v), weight in zip(graph.edges.tolist(), graph.weight.tolist(), strict=True):
+        for (u, v), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
             model.add_quadratic(u, v, weight)
         sampler = SimulatedAnnealingSampler()
         trace: list[Point] = []

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import IntArray, dimacs_clauses, formula, is_decision, is_tabular, tables
+from anycsp.bench.tabular import IntArray, dimacs_clauses, is_tabular, tables
 from anycsp.model.problem import Problem
+from anycsp.model.structure import formula, is_decision
 
 _PROGRAM = """
 import sys, time

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import coloring_graph, cut_graph, dimacs_clauses, formula, is_decision, is_tabular, tables
+from anycsp.bench.tabular import dimacs_clauses, is_tabular, tables
 from anycsp.model.problem import Problem
+from anycsp.model.structure import coloring_graph, cut_graph, formula, is_decision
 
 
 class CpSat(Baseline):
@@ -74,7 +75,7 @@ def _optimisation(problem: Problem, model: Any) -> list[Any]:
     costs: list[Any] = []
     weights: list[float] = []
     if graph is not None:
-        for (u, v), weight in zip(graph.edges.tolist(), graph.weight.tolist(), strict=True):
+        for (u, v), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
             violated = model.new_bool_var("")
             x, y = variables[u], variables[v] if weight > 0 else ~variables[v]
             model.add_bool_or([x, y, violated])

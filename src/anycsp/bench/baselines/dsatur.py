@@ -6,9 +6,9 @@ import time
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit
 from anycsp.bench.baselines.constructive import colored
-from anycsp.bench.structure import coloring_graph, is_decision
+from anycsp.model.coloring import dsatur
 from anycsp.model.problem import Problem
-from anycsp.presolve.greedy_coloring import dsatur
+from anycsp.model.structure import coloring_graph, is_decision
 
 
 class Dsatur(Baseline):

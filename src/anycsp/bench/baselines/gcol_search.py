@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import coloring_graph, is_decision
 from anycsp.model.problem import Problem
+from anycsp.model.structure import coloring_graph, is_decision
 
 FIRST_ITERATIONS = 200
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import Graph, cut_graph
 from anycsp.model.problem import Problem
+from anycsp.model.structure import WeightedGraph, cut_graph
 
 TOLERANCE = 1e-5
 """A sweep that gains less than this part of the objective ends the relaxation."""
@@ -35,12 +35,12 @@ class GoemansWilliamson(Baseline):
         vectors, bound = _relax(graph, rng, began + 0.9 * limit.seconds)
         first, second = graph.edges.T
         # Violated weight = positive weight − cut for ≠, |negative weight| cut for =.
-        positive = graph.weight[graph.weight > 0].sum()
+        positive = graph.weights[graph.weights > 0].sum()
         trace: list[Point] = []
         best: npt.NDArray[np.int32] | None = None
         for draw in range(HYPERPLANES):
             side = (vectors @ rng.standard_normal(vectors.shape[1]) > 0).astype(np.int32)
-            violated = float(positive - graph.weight[side[first] != side[second]].sum())
+            violated = float(positive - graph.weights[side[first] != side[second]].sum())
             seconds = time.perf_counter() - began
             if not trace or violated < trace[-1].violated_weight:
                 trace.append(Point(draw + 1, seconds, violated))
@@ -51,7 +51,7 @@ class GoemansWilliamson(Baseline):
         return BaselineResult(trace, best, seconds, draw + 1, f"relaxation's cut {bound:.1f}")
 
 
-def _relax(graph: Graph, rng: np.random.Generator, until: float) -> tuple[npt.NDArray[np.float64], float]:
+def _relax(graph: WeightedGraph, rng: np.random.Generator, until: float) -> tuple[npt.NDArray[np.float64], float]:
     """Unit vectors minimising Σ w·⟨v_i, v_j⟩, and Σ w·(1 − ⟨v_i, v_j⟩)/2."""
     rank = math.ceil(math.sqrt(2 * graph.vertices)) + 1
     vectors = rng.standard_normal((graph.vertices, rank))
@@ -60,14 +60,14 @@ def _relax(graph: Graph, rng: np.random.Generator, until: float) -> tuple[npt.ND
     rows = [slice(start[v], start[v + 1]) for v in range(graph.vertices)]
     linked = [(v, neighbour[row], weight[row]) for v, row in enumerate(rows) if row.stop > row.start]
     first, second = graph.edges.T
-    inner = float((graph.weight * np.einsum("ij,ij->i", vectors[first], vectors[second])).sum())
+    inner = float((graph.weights * np.einsum("ij,ij->i", vectors[first], vectors[second])).sum())
     while time.perf_counter() < until:
         for v, near, w in linked:
             pull = w @ vectors[near]
             norm = math.sqrt(pull @ pull)
             if norm > 0:
                 vectors[v] = pull / -norm
-        before, inner = inner, float((graph.weight * np.einsum("ij,ij->i", vectors[first], vectors[second])).sum())
+        before, inner = inner, float((graph.weights * np.einsum("ij,ij->i", vectors[first], vectors[second])).sum())
         if before - inner <= TOLERANCE * abs(inner):
             break
-    return vectors, float((graph.weight.sum() - inner) / 2)
+    return vectors, float((graph.weights.sum() - inner) / 2)

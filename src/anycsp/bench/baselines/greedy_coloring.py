@@ -12,9 +12,9 @@ import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit
 from anycsp.bench.baselines.constructive import colored
-from anycsp.bench.structure import coloring_graph, is_decision
-from anycsp.distributions.graphs import smallest_free
+from anycsp.model.coloring import smallest_free
 from anycsp.model.problem import Problem
+from anycsp.model.structure import coloring_graph, is_decision
 
 
 class GreedyColoring(Baseline):

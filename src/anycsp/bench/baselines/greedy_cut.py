@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import cut_graph
 from anycsp.model.problem import Problem
+from anycsp.model.structure import cut_graph
 
 
 class GreedyCut(Baseline):

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from anycsp import native
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import formula
 from anycsp.graph import compile_graph
 from anycsp.model.problem import Problem
+from anycsp.model.structure import formula
 
 
 class LocalEngine(Baseline):

@@ -8,8 +8,9 @@ import time
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import cut_graph, dimacs_clauses, formula
+from anycsp.bench.tabular import dimacs_clauses
 from anycsp.model.problem import Problem
+from anycsp.model.structure import cut_graph, formula
 
 
 class Rc2(Baseline):
@@ -49,7 +50,7 @@ def _soft_clauses(problem: Problem) -> list[tuple[list[int], int]]:
         return [(c, int(w)) for c, w in zip(dimacs_clauses(block), weights.tolist(), strict=True)]
     assert graph is not None
     result: list[tuple[list[int], int]] = []
-    for (u, v), weight in zip((graph.edges + 1).tolist(), graph.weight.tolist(), strict=True):
+    for (u, v), weight in zip((graph.edges + 1).tolist(), graph.weights.tolist(), strict=True):
         # Exactly one of the two clauses of an edge is violated when the edge is.
         v = v if weight > 0 else -v
         result += [([u, v], int(abs(weight))), ([-u, -v], int(abs(weight)))]

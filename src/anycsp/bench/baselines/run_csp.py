@@ -10,8 +10,8 @@ published models took hours on a GPU), and kept in the user's cache.
 from __future__ import annotations
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit
-from anycsp.bench.structure import coloring_graph
 from anycsp.model.problem import Problem
+from anycsp.model.structure import coloring_graph
 
 MOST_VALUES = 9
 """The paper trains a network for every number of colours below ten and leaves out the rest."""
@@ -39,5 +39,5 @@ class RunCsp(Baseline):
 
 
 def training_seconds(limit: Limit) -> float:
-    """Of the processor: half a minute for short runs, twenty minutes where a run itself may take minutes."""
+    """Seconds of the processor: half a minute for short runs, twenty minutes where a run itself may take minutes."""
     return 30.0 if limit.seconds <= 60 else 1200.0

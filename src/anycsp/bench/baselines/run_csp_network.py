@@ -14,22 +14,23 @@ import torch
 from torch import Tensor, nn
 
 from anycsp.bench.baseline import BaselineResult, Limit, Point
-from anycsp.bench.structure import Graph
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi
+from anycsp.formats.files import write_whole
+from anycsp.model.structure import WeightedGraph
 
 HIDDEN, STEPS, DISCOUNT, BATCH, VERTICES, LEARNING_RATE = 64, 30, 0.95, 10, 100, 1e-3
 """Ours: small enough to train in minutes on a processor. The architecture and the loss are the published ones."""
 
 
 @torch.no_grad()
-def search(graph: Graph, values: int, limit: Limit, runs: int, seed: int, training: float) -> BaselineResult:
+def search(graph: WeightedGraph, values: int, limit: Limit, runs: int, seed: int, training: float) -> BaselineResult:
     """The network's assignments step by step, trained for so many seconds before unless it was."""
     torch.set_num_threads(limit.threads)
     network, trained = _trained(values, training)
     torch.manual_seed(seed)
     began = time.perf_counter()
     averaging, edges = _averaging(graph.vertices, graph.edges), torch.from_numpy(graph.edges)
-    weight = torch.from_numpy(graph.weight)
+    weight = torch.from_numpy(graph.weights)
     state = network.start(graph.vertices, runs)
     trace: list[Point] = []
     best: npt.NDArray[np.int32] | None = None
@@ -73,7 +74,7 @@ class RunCspNetwork(nn.Module):
 
 def _averaging(vertices: int, edges: npt.NDArray[np.int64]) -> Tensor:
     """The matrix that takes every vertex to the mean of its neighbours."""
-    start, neighbour, _ = Graph(vertices, edges, np.ones(len(edges))).adjacency()
+    start, neighbour, _ = WeightedGraph(vertices, edges, np.ones(len(edges))).adjacency()
     share = np.repeat(1 / np.maximum(np.diff(start), 1), np.diff(start)).astype(np.float32)
     crow, col = torch.from_numpy(start), torch.from_numpy(neighbour)
     return torch.sparse_csr_tensor(crow, col, torch.from_numpy(share), (vertices, vertices), check_invariants=False)
@@ -90,9 +91,7 @@ def _trained(values: int, seconds: float) -> tuple[RunCspNetwork, float]:
         with torch.enable_grad():
             _train(network, values, seconds)
         folder.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{os.getpid()}")
-        safetensors.torch.save_file(network.state_dict(), temporary)
-        os.replace(temporary, path)
+        write_whole(path, safetensors.torch.save(network.state_dict()))
     return network.eval(), seconds
 
 

@@ -7,8 +7,9 @@ import time
 import numpy as np
 
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
-from anycsp.bench.structure import is_decision, is_tabular, tables
+from anycsp.bench.tabular import is_tabular, tables
 from anycsp.model.problem import Problem
+from anycsp.model.structure import is_decision
 
 
 class Toulbar2(Baseline):

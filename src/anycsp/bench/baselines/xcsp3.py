@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.bench.baseline import BaselineResult, Limit, Point
-from anycsp.bench.structure import coloring_graph, tables
+from anycsp.bench.tabular import tables
 from anycsp.model.problem import Problem
+from anycsp.model.structure import coloring_graph
 
 
 def to_xcsp3(problem: Problem) -> str:

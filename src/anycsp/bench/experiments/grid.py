@@ -9,7 +9,7 @@ import numpy as np
 
 from anycsp.bench.baseline import Limit
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
-from anycsp.model.objective import Objective
+from anycsp.model.builders import coloring_problem
 from anycsp.model.problem import Problem
 
 SIDE = 12
@@ -22,11 +22,7 @@ def grid(side: int) -> Problem:
     vertex = np.arange(side * side, dtype=np.int64).reshape(side, side)
     right = np.stack([vertex[:, :-1], vertex[:, 1:]], axis=2).reshape(-1, 2)
     down = np.stack([vertex[:-1], vertex[1:]], axis=2).reshape(-1, 2)
-    problem = Problem(f"grid {side} × {side}")
-    problem.add_variables(side * side, (0, 1))
-    problem.add_not_equal(np.concatenate([right, down]))
-    problem.objective = Objective("colors")
-    return problem
+    return coloring_problem(side * side, np.concatenate([right, down]), 2, name=f"grid {side} × {side}")
 
 
 def instances(data: Path, budget: BudgetName) -> list[Instance]:

@@ -11,7 +11,7 @@ from anycsp.distributions import draw, get
 from anycsp.formats import read
 
 SEED = 50
-"""Of the generated set; instance i is draw i of the `forced-rb` distribution."""
+"""Names the generated set; instance i is draw i of the `forced-rb` distribution."""
 
 
 def generated(count: int) -> list[Instance]:

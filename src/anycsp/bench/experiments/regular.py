@@ -15,7 +15,7 @@ import numpy as np
 from anycsp.bench.baseline import Limit
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
 from anycsp.bench.experiments import gset
-from anycsp.distributions.maxcut import maxcut_problem
+from anycsp.model.builders import cut_problem
 from anycsp.model.problem import Problem
 
 FILES = ("G48", "G49", "G50")
@@ -27,7 +27,7 @@ def torus(rows: int, columns: int) -> Problem:
     right = np.stack([vertex, np.roll(vertex, -1, axis=1)], axis=2)
     down = np.stack([vertex, np.roll(vertex, -1, axis=0)], axis=2)
     edges = np.concatenate([right.reshape(-1, 2), down.reshape(-1, 2)])
-    return maxcut_problem(rows * columns, edges, f"torus {rows} × {columns}")
+    return cut_problem(rows * columns, edges, name=f"torus {rows} × {columns}")
 
 
 def instances(data: Path, budget: BudgetName) -> list[Instance]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anycsp.neural.models.choose import choose_model
 from anycsp.neural.models.store import Model, load_model, save_model, shipped_models
 
-__all__ = ["Model", "choose_model", "load_model", "save_model", "shipped_models"]
+__all__ = ["Model", "load_model", "save_model", "shipped_models"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import safetensors
 import safetensors.numpy
 
 from anycsp.errors import AnyCSPError, ModelError
+from anycsp.formats.files import write_whole
 from anycsp.model.problem import Problem
 from anycsp.neural import require_torch
 from anycsp.neural.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
@@ -74,11 +74,8 @@ def save_model(model: Model, path: str | Path) -> None:
         },
         "training": model.training,
     }
-    temporary = weights.with_suffix(".tmp")
-    safetensors.numpy.save_file(dict(model.weights.arrays), temporary)
-    os.replace(temporary, weights)
-    temporary.write_text(json.dumps(description, indent=2) + "\n")
-    os.replace(temporary, weights.with_suffix(".json"))
+    write_whole(weights, safetensors.numpy.save(dict(model.weights.arrays)))
+    write_whole(weights.with_suffix(".json"), json.dumps(description, indent=2) + "\n")
 
 
 def load_model(name_or_path: str | Path) -> Model:

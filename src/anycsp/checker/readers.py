@@ -1,0 +1,173 @@
+"""The checker's own readers: second, simpler ones, for files that are known to be well formed.
+
+They share nothing with `formats` but the bytes of the file, so that a mistake in a fast reader shows as a difference.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from anycsp.checker.problem import CheckedProblem, Constraint, numbers, objective_of
+
+
+def _words(data: bytes) -> Iterator[list[str]]:
+    for line in data.decode("latin-1").splitlines():
+        if line.split():
+            yield line.split()
+
+
+def _numbered(count: int) -> list[str]:
+    return [str(i) for i in range(1, count + 1)]
+
+
+def cnf(data: bytes) -> CheckedProblem:
+    variables, clauses, clause = 0, [], []
+    for words in _words(data):
+        if words[0].startswith("%"):
+            break
+        if words[0].startswith("c"):
+            continue
+        if words[0] == "p":
+            variables = int(words[2]) if len(words) > 2 else 0
+            continue
+        for literal in map(int, words):
+            if literal:
+                clause.append(literal)
+                variables = max(variables, abs(literal))
+            else:
+                clauses.append(clause)
+                clause = []
+    if clause:
+        clauses.append(clause)
+    constraints = [{"kind": "literals", "scope": [abs(l) - 1 for l in c], "literals": c} for c in clauses]
+    return CheckedProblem(_numbered(variables), [{0: 0, 1: 1}] * variables, constraints)
+
+
+def wcnf(data: bytes) -> CheckedProblem:
+    """Old form: a weight before each clause, hard from the header's top; that of 2022: `h` before the hard ones."""
+    top, claimed, clauses = math.inf, 0, list[tuple[float | None, list[int]]]()
+    for words in _words(data):
+        if words[0].startswith("c"):
+            continue
+        if words[0] == "p":
+            claimed, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
+            continue
+        weight = None if words[0] == "h" or float(words[0]) >= top else float(words[0])
+        if weight != 0:
+            clauses.append((weight, [int(word) for word in words[1 : words.index("0", 1)]]))
+    variables = max([claimed, *(abs(literal) for _, clause in clauses for literal in clause)])
+    constraints = [
+        {"kind": "literals", "scope": [abs(l) - 1 for l in clause], "literals": clause}
+        | ({"hard": True} if weight is None else {"weight": weight})
+        for weight, clause in clauses
+    ]
+    return CheckedProblem(
+        _numbered(variables), [{0: 0, 1: 1}] * variables, constraints, "cost", objective_of({"kind": "cost"})
+    )
+
+
+def col(data: bytes) -> CheckedProblem:
+    vertices, edges = 0, set()
+    for words in _words(data):
+        if words[0] == "p":
+            vertices = int(words[2])
+        elif words[0] == "e" and words[1] != words[2]:
+            edges.add(frozenset((int(words[1]) - 1, int(words[2]) - 1)))
+    constraints = [{"kind": "all_different", "scope": sorted(edge)} for edge in edges]
+    colors = objective_of({"kind": "colors"})
+    return CheckedProblem(_numbered(vertices), [None] * vertices, constraints, "colors", colors)
+
+
+def rudy(data: bytes) -> CheckedProblem:
+    lines = _words(data)
+    vertices = int(next(lines)[0])
+    return _cut(vertices, [(int(w[0]), int(w[1]), float(w[2]) if len(w) > 2 else 1.0) for w in lines])
+
+
+def mtx(data: bytes) -> CheckedProblem:
+    lines = _words(data)
+    general = next(lines)[4].lower() == "general"
+    content = (words for words in lines if not words[0].startswith("%"))
+    vertices = int(next(content)[0])
+    weight: dict[tuple[int, int], float] = {}
+    for words in content:
+        i, j = int(words[0]), int(words[1])
+        if i >= j or not general:
+            pair = (max(i, j), min(i, j))
+            weight[pair] = weight.get(pair, 0.0) + (float(words[2]) if len(words) > 2 else 1.0)
+    return _cut(vertices, [(i, j, w) for (i, j), w in weight.items()])
+
+
+def _cut(vertices: int, edges: Sequence[tuple[int, int, float]]) -> CheckedProblem:
+    kept = [(u - 1, v - 1, w) for u, v, w in edges if u != v and w != 0]
+    constraints = [
+        {"kind": "linear", "scope": [u, v], "coefficients": [1, -1], "operator": "!=" if w > 0 else "==", "bound": 0}
+        | {"weight": abs(w)}
+        for u, v, w in kept
+    ]
+
+    def cut(values: list[int], weight: float) -> float:
+        return sum(w for u, v, w in kept if values[u] != values[v])
+
+    return CheckedProblem(_numbered(vertices), [{0: 0, 1: 1}] * vertices, constraints, "cut", cut)
+
+
+def anycsp_json(data: bytes) -> CheckedProblem:
+    document = json.loads(data)
+    shared = {name: _json_domain(spec, {}) for name, spec in document.get("domains", {}).items()}
+    names: list[str] = []
+    domains: list[Mapping[int | str, int] | None] = []
+    index: dict[str, int] = {}
+
+    def indices(scope: Iterable[int | str]) -> list[int]:
+        return [v if isinstance(v, int) else index[v] for v in scope]
+
+    definitions = {}
+    for entry in document["variables"]:
+        if "definition" in entry:
+            definitions[len(names)] = indices(entry["definition"]["scope"]), entry["definition"]["expression"]
+        new = entry["names"] if "names" in entry else [entry["name"]]
+        index.update({name: len(names) + i for i, name in enumerate(new)})
+        names += new
+        domains += [_json_domain(entry["domain"], shared)] * len(new)
+    constraints: dict[int, Constraint] = {}
+    for entry in document.get("constraints", []):
+        scopes = entry["scopes"] if "scopes" in entry else [entry["scope"]]
+        for i, scope in enumerate(scopes):
+            each = {key: value[i] for key, value in entry.items() if key in _PER_SCOPE and isinstance(value, list)}
+            place = int(each.get("order", entry.get("order", len(constraints))))
+            constraints[place] = {**entry, **each, "scope": indices(scope)}
+    ordered = [constraints[place] for place in sorted(constraints)]
+    spec = document.get("objective")
+    if spec is None:
+        return CheckedProblem(names, domains, ordered, definitions=definitions)
+    value = objective_of(spec | {"scope": indices(spec.get("scope", []))})
+    return CheckedProblem(names, domains, ordered, spec["kind"], value, definitions)
+
+
+_PER_SCOPE = ("weight", "hard", "order")
+
+
+def _json_domain(spec: Any, shared: Mapping[str, Mapping[int | str, int]]) -> Mapping[int | str, int]:
+    if isinstance(spec, str):
+        if spec in shared:
+            return shared[spec]
+        low, high = spec.split("..")
+        return numbers(range(int(low), int(high) + 1))
+    if isinstance(spec, list) and all(isinstance(value, str) for value in spec):
+        return numbers(range(len(spec)), spec)
+    return numbers(spec.values(), spec) if isinstance(spec, dict) else numbers(spec)
+
+
+READERS: dict[str, Callable[[bytes], CheckedProblem]] = {
+    "cnf": cnf,
+    "wcnf": wcnf,
+    "col": col,
+    "rudy": rudy,
+    "mtx": mtx,
+    "json": anycsp_json,
+}
+"""By the name of the format."""

@@ -1,0 +1,67 @@
+"""One builder for each classical problem: colouring, maximum cut, formula. Readers, generators and adapters share them.
+
+Variables are named 1 … n unless `names` says otherwise, as the files of all three communities count them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
+
+IntArray = npt.NDArray[np.int64]
+
+
+def coloring_problem(
+    vertices: int, edges: IntArray, colors: int, *, name: str = "", names: Sequence[str] | None = None
+) -> Problem:
+    """Every vertex takes one of the colours 1 … `colors`, the ends of an edge different ones."""
+    problem = Problem(name)
+    problem.add_variables(vertices, range(1, colors + 1), names=names or _numbered(vertices))
+    problem.add_not_equal(edges)
+    problem.objective = Objective("colors")
+    return problem
+
+
+def cut_problem(
+    vertices: int,
+    edges: IntArray,
+    weights: npt.NDArray[np.float64] | None = None,
+    *,
+    name: str = "",
+    names: Sequence[str] | None = None,
+) -> Problem:
+    """Every vertex takes side 0 or 1. An edge of weight w > 0 wants its ends apart, one of w < 0 together, each at
+    weight |w|; so the cut is the sum of the positive weights minus the violated weight. Loops are never cut and edges
+    of weight 0 cost nothing: both are left out."""
+    weights = np.ones(len(edges)) if weights is None else weights
+    kept = (edges[:, 0] != edges[:, 1]) & (weights != 0)
+    edges, weights = edges[kept], weights[kept]
+    apart, together = np.flatnonzero(weights > 0), np.flatnonzero(weights < 0)
+    problem = Problem(name)
+    problem.add_variables(vertices, (0, 1), names=names or _numbered(vertices))
+    equal = [[0, 0], [1, 1]]
+    problem.add_tables(edges[apart], equal, allowed=False, weight=weights[apart])
+    problem.add_tables(edges[together], equal, allowed=True, weight=-weights[together])
+    problem.renumber(np.concatenate([apart, together]))
+    problem.objective = Objective("cut", constant=float(weights[apart].sum()))
+    return problem
+
+
+def formula_problem(
+    variables: int, offsets: IntArray, literals: IntArray, *, weight: Any = 1.0, hard: Any = False, name: str = ""
+) -> Problem:
+    """Clause i is `literals[offsets[i]:offsets[i+1]]` in DIMACS numbers, over variables that are 0 or 1."""
+    problem = Problem(name)
+    problem.add_variables(variables, (0, 1), names=_numbered(variables))
+    problem.add_clauses(offsets, literals, weight=weight, hard=hard)
+    return problem
+
+
+def _numbered(count: int) -> list[str]:
+    return [str(i) for i in range(1, count + 1)]

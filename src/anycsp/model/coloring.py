@@ -1,0 +1,102 @@
+"""Colouring a graph by hand: a large clique bounds the colours from below, a greedy colouring from above.
+
+A graph is a number of vertices and a list of edges (u, v), vertices counted from 0.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Sequence
+
+Edges = Sequence[Sequence[int]]
+Neighbour = tuple[int, Sequence[int] | None, float]
+"""A constraint as one of its two variables sees it: the other variable, which value of the other conflicts with each
+of one's own (−1: none; None in place of the list: the same value), and the constraint's weight."""
+
+_CLIQUE_WORK = 20_000_000
+"""Pairs of candidates the clique heuristic looks at: about a second's worth."""
+
+
+def neighbours(vertices: int, edges: Edges) -> list[set[int]]:
+    result: list[set[int]] = [set() for _ in range(vertices)]
+    for u, v in edges:
+        result[u].add(v)
+        result[v].add(u)
+    return result
+
+
+def large_clique(vertices: int, edges: Edges, enough: float = math.inf) -> list[int]:
+    """A clique, large but not surely the largest: grown greedily from each vertex, those of high degree first, until
+    one has `enough` vertices."""
+    around = neighbours(vertices, edges)
+    best: list[int] = [0] if vertices else []
+    work = 0
+    for start in sorted(range(vertices), key=lambda v: -len(around[v])):
+        if len(around[start]) < len(best) or len(best) >= enough or work > _CLIQUE_WORK:
+            break
+        clique, candidates = [start], around[start]
+        while candidates:
+            work += len(candidates) ** 2
+            clique.append(_most_connected(candidates, around))
+            candidates = candidates & around[clique[-1]]
+        if len(clique) > len(best):
+            best = clique
+    return sorted(best)
+
+
+def _most_connected(candidates: set[int], around: list[set[int]]) -> int:
+    return max(candidates, key=lambda v: (len(around[v] & candidates), -v))
+
+
+def smallest_free(color: Sequence[int], vertices: Iterable[int]) -> int:
+    """The smallest colour that none of some vertices has."""
+    taken = {color[u] for u in vertices}
+    smallest = 0
+    while smallest in taken:
+        smallest += 1
+    return smallest
+
+
+def dsatur(vertices: int, edges: Edges) -> list[int]:
+    """Brélaz's greedy colouring (1979), colours from 0: next the vertex that sees most colours, ties by uncoloured
+    neighbours, then by index."""
+    around: list[list[Neighbour]] = [[(w, None, 1.0) for w in near] for near in neighbours(vertices, edges)]
+    return most_constrained_first([vertices] * vertices, around, ties_by_open=True)
+
+
+def most_constrained_first(
+    sizes: Sequence[int], around: Sequence[Sequence[Neighbour]], *, ties_by_open: bool
+) -> list[int]:
+    """DSATUR for any ≠-like constraints: next the variable with fewest values free of conflict; it takes the first of
+    them, or where there is none the one that costs least. Ties go to the variable with most constraints, counting
+    with `ties_by_open` only those whose other variable has no value yet, then to the first."""
+    position = [-1] * len(sizes)
+    cost: list[dict[int, float]] = [{} for _ in sizes]  # of each variable: what its values in conflict cost
+    counted = [len(near) for near in around]
+    # Entries grow stale as values are ruled out; a stale one is dropped when it surfaces.
+    heap = [(sizes[x], -counted[x], x) for x in range(len(sizes))]
+    heapq.heapify(heap)
+    while heap:
+        free, rank, x = heapq.heappop(heap)
+        if position[x] >= 0 or (free, rank) != (sizes[x] - len(cost[x]), -counted[x]):
+            continue
+        chosen = position[x] = _cheapest(sizes[x], cost[x])
+        for y, conflicting, weight in around[x]:
+            if position[y] >= 0:
+                continue
+            before = len(cost[y]), counted[y]
+            ruled_out = chosen if conflicting is None else conflicting[chosen]
+            if ruled_out >= 0:
+                cost[y][ruled_out] = cost[y].get(ruled_out, 0.0) + weight
+            counted[y] -= ties_by_open
+            if before != (len(cost[y]), counted[y]):
+                heapq.heappush(heap, (sizes[y] - len(cost[y]), -counted[y], y))
+    return position
+
+
+def _cheapest(size: int, cost: dict[int, float]) -> int:
+    """The first value that costs nothing, otherwise the first of the cheapest."""
+    if len(cost) < size:
+        return next(value for value in range(size) if value not in cost)
+    return min(cost, key=lambda value: (cost[value], value))

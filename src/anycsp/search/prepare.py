@@ -1,0 +1,96 @@
+"""Before the search: what `auto` comes to, what is left of the problem, and where the runs begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.graph import ConstraintValueGraph, compile_graph
+from anycsp.memory import check_memory
+from anycsp.model.problem import Assignment, Problem
+from anycsp.neural.models import Model, load_model
+from anycsp.presolve.construct import constructed
+from anycsp.presolve.reduce import Presolved, presolved
+from anycsp.randomness import initial_positions
+from anycsp.search.choose import choose_model, choose_search
+from anycsp.search.options import SearchOptions
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a problem is searched, nothing left to be chosen."""
+
+    search: str
+    model: Model | None
+    """None where the search has no network."""
+    runs: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What an engine searches, and the way back to the problem that was asked."""
+
+    whole: Problem
+    reduced: Presolved
+    graph: ConstraintValueGraph
+    """The graph of what is left."""
+
+    @property
+    def problem(self) -> Problem:
+        """What is left to search."""
+        return self.reduced.problem
+
+    def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
+        """Positions of what is left → of the whole problem."""
+        return self.reduced.extended(positions)
+
+
+def plan_for(problem: Problem, options: SearchOptions) -> Plan:
+    search = choose_search(options.model) if options.search == "auto" else options.search
+    model = None if search == "local" else _model(problem, options)
+    runs = options.runs or (options.thread_count if model is None else model.runs)
+    return Plan(search, model, runs, options.thread_count)
+
+
+def _model(problem: Problem, options: SearchOptions) -> Model:
+    model = options.model
+    if not isinstance(model, Model):
+        model = load_model(choose_model(problem) if model == "auto" else model)
+    return model if options.guidance is None else replace(model, guidance=options.guidance)
+
+
+def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
+    """Refuse what would not fit in memory, presolve, compile. A hint is an assignment of the whole problem, so with
+    one nothing is taken away from it."""
+    check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
+    wanted = options.presolve and options.hint is None
+    reduced = presolved(problem) if wanted else Presolved(problem)
+    return Prepared(problem, reduced, compile_graph(reduced.problem))
+
+
+def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArray[np.int64]:
+    """[runs, variables]: random positions; the hint in every run, or a constructed assignment in the first one of a
+    search that moves locally. The network alone begins at random, as in the paper."""
+    start = initial_positions(prepared.graph.domains.sizes, options.seed, range(plan.runs))
+    if options.hint is not None:
+        return _hinted(prepared.whole, options.hint, start)
+    if plan.search != "neural" and (first := constructed(prepared.problem)) is not None:
+        start[0] = first
+    return start
+
+
+def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The random starts with the hinted variables set, in every run."""
+    if isinstance(hint, Mapping):
+        for name, value in hint.items():
+            start[:, problem.index(name)] = problem.domain(name).position(value)
+        unhinted = [x for x in problem.definitions if problem.names[x] not in hint]
+        for row in start:
+            problem.complete(row, unhinted)
+        return start
+    return np.tile(problem.positions(hint), (len(start), 1))
