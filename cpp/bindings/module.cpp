@@ -34,5 +34,6 @@ NB_MODULE(_native, m) {
     bind_problem(m);
     bind_neural(m);
     bind_local(m);
+    bind_propagation(m);
     bind_training(m);
 }

@@ -21,7 +21,7 @@ class Distinct : public Evaluator {
         bin_ = arrays.copy<int32_t>("edge_bin", edges());
         counts_ = arrays.copy<uint8_t>("bin_counts");
         op_ = arrays.copy<int32_t>("operator", rows());
-        bound_ = arrays.copy<int64_t>("bound", rows());
+        bound_ = arrays.shared<int64_t>("bound", rows());
         has_result_ = arrays.copy<uint8_t>("has_result", rows());
         for (int32_t op : op_) require(op >= LE && op <= GT, "distinct: unknown operator");
         for (int32_t bin : bin_) require(bin >= 0 && size_t(bin) < counts_.size(), "distinct: unknown bin");
@@ -68,7 +68,7 @@ class Distinct : public Evaluator {
     }
 
     std::vector<int32_t> bin_, op_;
-    std::vector<int64_t> bound_;
+    SharedArray<int64_t> bound_;
     std::vector<uint8_t> counts_, has_result_;
 };
 

@@ -20,7 +20,7 @@ class Extremum : public Evaluator {
     Extremum(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
         term_ = arrays.copy<int64_t>("term", edges());
         op_ = arrays.copy<int32_t>("operator", rows());
-        bound_ = arrays.copy<int64_t>("bound", rows());
+        bound_ = arrays.shared<int64_t>("bound", rows());
         has_result_ = arrays.copy<uint8_t>("has_result", rows());
         for (int32_t op : op_) require(op >= LE && op <= GT, "extremum: unknown operator");
     }
@@ -57,7 +57,8 @@ class Extremum : public Evaluator {
     int32_t listed_end(int32_t c) const { return problem_.scope_start[c + 1] - has_result_[row(c)]; }
     int64_t term(int32_t s, const int32_t* positions) const { return term_[edge(s) + positions[problem_.scope[s]]]; }
 
-    std::vector<int64_t> term_, bound_;
+    std::vector<int64_t> term_;
+    SharedArray<int64_t> bound_;
     std::vector<int32_t> op_;
     std::vector<uint8_t> has_result_;
 };

@@ -25,7 +25,7 @@ class Improvement(NamedTuple):
     hard: int
     score: float
     found_by: str
-    """"initial", "network" or "polish"."""
+    """"initial", "network", "tree", or the local strategy."""
 
 
 class Engine(Protocol):
@@ -42,6 +42,14 @@ class Engine(Protocol):
         """Take up to `max_steps` steps in about `seconds`; return how many were taken. With one instance,
         returns early once a run violates nothing."""
 
+    @property
+    def concluded(self) -> bool:
+        """Nothing better can be found by going on: all is satisfied, nothing can move, or nothing is left."""
+
+    @property
+    def refuted(self) -> bool:
+        """It is proved that no assignment satisfies all that is required."""
+
     def improvements(self) -> list[Improvement]:
         """What got better since the last call."""
 
@@ -50,6 +58,18 @@ class Engine(Protocol):
 
     def best_positions(self) -> npt.NDArray[np.int32]:
         """[runs, variables]: for every instance the best assignment the run has seen."""
+
+
+class Incomplete:
+    """An engine that proves nothing, and goes on for as long as it is asked to."""
+
+    @property
+    def concluded(self) -> bool:
+        return False
+
+    @property
+    def refuted(self) -> bool:
+        return False
 
 
 class NeuralEngine(Engine, Protocol):

@@ -6,7 +6,7 @@ the layout of `constraints.base`. Only labels change during a search, never the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from anycsp import native
 from anycsp.constraints.base import Block, IntArray, Labelling, Terms
+from anycsp.constraints.external import ExternalLabelling
 from anycsp.memory import check_memory
 from anycsp.model.domains import Domains
 
@@ -56,12 +57,35 @@ class ConstraintValueGraph:
         return int(self.domains.sizes[self.scope].sum())
 
     @cached_property
-    def native_problem(self) -> Any:
-        """The same arrays in the native module, checked there once."""
+    def native_families(self) -> list[tuple[str, int, int, dict[str, npt.NDArray[Any]]]]:
+        """(kind, first constraint, last constraint, arrays) of every labelling, as the native module reads them."""
         families, first = [], 0
         for labelling in self.labellings:
             families.append((labelling.native_kind, first, first + len(labelling), labelling.native_arrays()))
             first += len(labelling)
+        return families
+
+    @cached_property
+    def external_labels(self) -> Callable[[int, bytes], bytes] | None:
+        """The labels of one constraint that only Python can evaluate, by the positions of its scope; None where there
+        is no such constraint."""
+        first, owners = 0, {}
+        for labelling in self.labellings:
+            if isinstance(labelling, ExternalLabelling):
+                owners.update({first + row: (labelling, row) for row in range(len(labelling))})
+            first += len(labelling)
+        if not owners:
+            return None
+
+        def labels(constraint: int, scope_positions: bytes) -> bytes:
+            labelling, row = owners[constraint]
+            return labelling.row_labels(row, np.frombuffer(scope_positions, dtype=np.int32)).tobytes()
+
+        return labels
+
+    @cached_property
+    def native_problem(self) -> Any:
+        """The same arrays in the native module, checked there once."""
         arrays = {
             "value_start": self.domains.start.astype(np.int32),
             "value": self.domains.values,
@@ -72,7 +96,7 @@ class ConstraintValueGraph:
             "variable_instance": self.variable_instance.astype(np.int32),
             "constraint_instance": self.constraint_instance.astype(np.int32),
         }
-        return native.module().make_problem(arrays, families)
+        return native.module().make_problem(arrays, self.native_families)
 
 
 def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | None = None) -> ConstraintValueGraph:

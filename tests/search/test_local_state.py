@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from anycsp import Problem, native
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.neural.tensors import TensorGraph
-from anycsp.search.local import _external
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 
@@ -33,7 +32,7 @@ def draw_problem(families: list[Family], rng: np.random.Generator, constraints: 
 
 
 def new_state(graph: ConstraintValueGraph, graded: bool = False, on_demand: bool = False) -> Any:
-    return native.module().LocalState(graph.native_problem, graded, on_demand, _external(graph))
+    return native.module().LocalState(graph.native_problem, graded, on_demand, graph.external_labels)
 
 
 def defined(graph: ConstraintValueGraph, positions: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

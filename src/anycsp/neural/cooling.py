@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.engine import Improvement, TemperedEngine
+from anycsp.engine import Improvement, Incomplete, TemperedEngine
 
 FIRST_CYCLE = 200
 """Steps."""
@@ -69,7 +69,7 @@ class Cycles:
             self._end = self._deadline
 
 
-class CoolingEngine:
+class CoolingEngine(Incomplete):
     """A network's engine whose temperature falls from hot to cold, again and again; see `Engine` for the face."""
 
     def __init__(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from anycsp import native
 from anycsp.constraints.external import ExternalLabelling
-from anycsp.engine import Improvement
+from anycsp.engine import Improvement, Incomplete
 from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.guidance import UNGUIDED, Guidance
 from anycsp.neural.native_weights import step_weights
@@ -25,7 +25,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 
-class NativeEngine:
+class NativeEngine(Incomplete):
     """R runs of the policy on one graph; see `Engine` for the face."""
 
     def __init__(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from anycsp.engine import Improvement
+from anycsp.engine import Improvement, Incomplete
 from anycsp.neural.guidance import UNGUIDED, Guidance, guided, updated
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.sampling import sample_global, sample_local
@@ -33,7 +33,7 @@ def torch_threads(count: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class TorchEngine:
+class TorchEngine(Incomplete):
     """R runs of the policy on one graph; see `Engine` for the face."""
 
     def __init__(

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from anycsp import native
 from anycsp.errors import ModelError
+from anycsp.graph import ConstraintValueGraph
 from anycsp.model.problem import Problem
 from anycsp.model.structure import Kind, has_long_tables, is_boolean, kind_of, may_be_satisfiable
 from anycsp.neural.models import Model, shipped_models
+from anycsp.presolve.network import required
+from anycsp.search import prior
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}
 """The shipped model trained on problems of a kind; formulas have two."""
@@ -30,6 +33,29 @@ def choose_strategy(problem: Problem) -> str:
     if kind is Kind.FORMULA and may_be_satisfiable(problem):
         return "probsat"
     return "annealing" if is_boolean(problem) else "tabu"
+
+
+LARGEST_TREE = 3_000_000
+"""Edges beyond which propagators are not built: the time to build them belongs to the moves. A clause or ≠ looks at its
+slots only."""
+
+
+def fits_tree(graph: ConstraintValueGraph) -> bool:
+    by_slot, sizes = ("clause", "matching"), graph.domains.sizes
+    looked_at = [len(l.scope) if l.native_kind in by_slot else int(sizes[l.scope].sum()) for l in graph.labellings]
+    return sum(looked_at) <= LARGEST_TREE
+
+
+def choose_shares(problem: Problem, graph: ConstraintValueGraph) -> dict[str, float]:
+    """The members of local search and their shares of the time. Where nothing must hold there is no tree: it could
+    only say what nobody asked."""
+    kind, strategy = kind_of(problem), choose_strategy(problem)
+    must_hold = bool(required(graph).any()) and (kind is not Kind.FORMULA or may_be_satisfiable(problem))
+    if kind is Kind.CUT or not must_hold or not fits_tree(graph):
+        return {strategy: 1.0}
+    if kind in prior.RACED:
+        return prior.STRUCTURED
+    return {"tree": prior.TREE_BESIDE_ONE, strategy: 1.0 - prior.TREE_BESIDE_ONE}
 
 
 def choose_model(problem: Problem) -> str:

@@ -54,6 +54,8 @@ class Outcome:
     trace: list[TracePoint]
     seconds: float
     interrupted: bool
+    refuted: bool
+    """Nothing satisfies all that is required."""
 
 
 def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> Outcome:
@@ -77,8 +79,8 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
         interrupted = interrupted or limits.stop.is_set()
         seconds_left = float("inf") if limits.seconds is None else limits.seconds - elapsed
         steps_left = 1 << 62 if limits.steps is None else limits.steps - engine.steps
-        if best.score <= 0 or interrupted or seconds_left <= step_seconds or steps_left <= 0:
-            return Outcome(best, trace, elapsed, interrupted)
+        if best.score <= 0 or engine.concluded or interrupted or seconds_left <= step_seconds or steps_left <= 0:
+            return Outcome(best, trace, elapsed, interrupted, engine.refuted)
         try:
             asked = time.perf_counter()
             taken = engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from anycsp.engine import Engine
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
-from anycsp.search.choose import choose_strategy
+from anycsp.search import prior
+from anycsp.search.bound import BoundedProblem
+from anycsp.search.choose import choose_shares, choose_strategy, fits_tree
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
+from anycsp.search.portfolio import LocalMember, Portfolio
 from anycsp.search.prepare import Plan, Prepared
+from anycsp.search.tree import TreeSearch
 
 
 def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
@@ -21,10 +27,38 @@ def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engin
 
 
 def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
-    strategy = choose_strategy(prepared.problem)
+    """One strategy, the tree beside one, or several of them in turns: search/choose.py says which."""
+    shares = choose_shares(prepared.problem, prepared.graph)
+    if "tree" in shares:
+        return portfolio(prepared, plan, options)
+    (strategy,) = shares
     return LocalSearch(
         prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps, seconds=options.seconds
     )
+
+
+def portfolio(
+    prepared: Prepared, plan: Plan, options: SearchOptions, bounded: BoundedProblem | None = None
+) -> Portfolio:
+    """With an objective, which `bounded` is the problem of, all take turns, whatever the kind."""
+    graph = prepared.graph
+    objective = -1 if bounded is None else bounded.attach(graph)
+    shares = choose_shares(prepared.problem, graph) if bounded is None else prior.OPTIMISED
+    strategies = [name for name in shares if name != "tree"]
+    raced = len(strategies) > 1
+    runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
+    rng = np.random.default_rng([options.seed & (2**64 - 1), 1])
+    members = []
+    for k, name in enumerate(strategies):
+        search = LocalSearch(graph, name, runs, options.seed + k, threads, steps=options.steps, seconds=options.seconds)
+        members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
+    tree = None
+    if fits_tree(graph):
+        defined = prepared.problem.definitions
+        tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, seconds=options.seconds)
+    threads = plan.threads if raced else 1
+    by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
+    return Portfolio(graph, tree, shares["tree"], members, threads, by_steps=by_steps, retreat=retreat)
 
 
 def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.engine import Improvement
+from anycsp.engine import Improvement, Incomplete
 from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.temperature import Temperature
@@ -67,7 +67,7 @@ class Side:
         return self.gain / max(self.seconds, 1e-9)
 
 
-class HybridSearch:
+class HybridSearch(Incomplete):
     """See `Engine` for the face. A step is a policy step. Runs 0 … R−1 jump, the free side's follow them.
 
     Turns go by the clock. With a limit of steps and none of time they have fixed lengths instead, so that the same

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp import native
-from anycsp.constraints.external import ExternalLabelling
-from anycsp.engine import Improvement
+from anycsp.engine import Improvement, Incomplete
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
 
@@ -21,7 +19,7 @@ FOREVER = 1 << 62
 """More steps than any search takes."""
 
 
-class LocalSearch:
+class LocalSearch(Incomplete):
     """R runs of one strategy on the graph of one instance; see `Engine` for the face. A step is a move of every run;
     for annealing a proposed one."""
 
@@ -46,13 +44,13 @@ class LocalSearch:
         self.strategy = strategy
         if strategy not in STRATEGIES:
             raise AnyCSPError(f"unknown strategy {strategy!r}: use one of {', '.join(STRATEGIES)}")
-        self.graph = graph
+        self.graph, self.runs = graph, runs
         self._constant = graph.constant[0]
         self._end = (FOREVER if steps is None else steps, math.inf if seconds is None else seconds)
         try:
             self._search = native.module().LocalSearch(
                 graph.native_problem, strategy, parameters, runs, seed & (2**64 - 1), threads, graded,
-                _external(graph),
+                graph.external_labels,
             )  # fmt: skip
         except ValueError as error:
             raise AnyCSPError(str(error)) from None
@@ -82,6 +80,12 @@ class LocalSearch:
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
         return int(self._search.advance(min(max_steps, FOREVER), seconds))
 
+    @property
+    def concluded(self) -> bool:
+        """Only what no move can change is violated, or there is no move."""
+        stuck = bool((self.graph.domains.sizes == 1).all())
+        return stuck or float(self.best_score().min()) <= self._constant[3]
+
     def stop(self) -> None:
         """End an `advance` under way in another thread."""
         self._search.stop()
@@ -91,7 +95,7 @@ class LocalSearch:
         return [
             Improvement(
                 step, seconds, run, 0, count + int(violated), w + weight, h + int(hard), s + score,
-                "polish" if step else "initial",
+                self.strategy if step else "initial",
             )
             for step, seconds, run, count, w, h, s in self._search.improvements()
         ]  # fmt: skip
@@ -113,20 +117,3 @@ class LocalSearch:
     def verify(self) -> None:
         """Raise unless every run's costs and counts equal those computed afresh from its assignment."""
         self._search.verify()
-
-
-def _external(graph: ConstraintValueGraph) -> Callable[[int, bytes], bytes] | None:
-    """The labels of one constraint that only Python can evaluate, by the positions of its scope."""
-    first, owners = 0, {}
-    for labelling in graph.labellings:
-        if isinstance(labelling, ExternalLabelling):
-            owners.update({first + row: (labelling, row) for row in range(len(labelling))})
-        first += len(labelling)
-    if not owners:
-        return None
-
-    def labels(constraint: int, scope_positions: bytes) -> bytes:
-        labelling, row = owners[constraint]
-        return labelling.row_labels(row, np.frombuffer(scope_positions, dtype=np.int32)).tobytes()
-
-    return labels

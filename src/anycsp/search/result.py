@@ -28,7 +28,7 @@ class Result:
     """The best assignment that a search found, what it violates, and how it was found."""
 
     status: str
-    """"satisfied", "best-effort" or "interrupted"."""
+    """"satisfied", "unsatisfiable", "best-effort" or "interrupted"."""
     violated: int
     """How many constraints the assignment violates, hard ones included."""
     violated_weight: float

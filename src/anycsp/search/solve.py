@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,10 @@ from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model
 from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
+from anycsp.search.bound import BoundedProblem
 from anycsp.search.driver import Callback, Outcome, drive
-from anycsp.search.engines import make_engine
+from anycsp.search.engines import make_engine, portfolio
+from anycsp.search.improve import improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, plan_for, prepare, starts
@@ -68,6 +71,8 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     if problem.objective is not None and problem.objective.expression is not None:
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
+        if plan_for(problem, options).search == "local":
+            return improved(problem, options)
         return optimize(problem, options, solve_with)
     plan = plan_for(problem, options)
     prepared = prepare(problem, options, plan)
@@ -78,15 +83,54 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
 
 
+def improved(problem: Problem, options: SearchOptions) -> Result:
+    """`solve_with` for a problem with an objective, by compiled search."""
+    assert problem.objective is not None
+    bounded = BoundedProblem(problem, problem.objective)
+    plan = plan_for(bounded.problem, options)
+    prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
+    engine = portfolio(prepared, plan, options, bounded)
+    engine.start(starts(prepared, options, plan))
+    descent, outcome = improve(problem, bounded, engine, options)
+    best = engine.best_positions()[0] if descent.positions is None else descent.positions
+    positions = best[: problem.num_variables].copy()  # the bound may have brought an auxiliary variable along
+    if problem.definitions:
+        problem.complete(positions)
+    counted = problem.violation_of_positions(positions)
+    result = result_of(problem, positions, counted, plan, options, engine, outcome)
+    if descent.positions is None:
+        return result
+    return replace(
+        result,
+        status="interrupted" if outcome.interrupted else "satisfied",
+        best_step=descent.step,
+        best_seconds=descent.seconds,
+        found_by=descent.found_by,
+        trace=descent.trace,
+    )
+
+
 def report(
     prepared: Prepared, plan: Plan, options: SearchOptions, engine: Engine, outcome: Outcome, profile: Profile | None
 ) -> Result:
     """The best assignment in terms of the whole problem, counted anew."""
-    problem, best = prepared.whole, outcome.best
-    positions = prepared.extended(engine.best_positions()[best.run])
-    counted = recounted(problem, positions, best.violated)
+    positions = prepared.extended(engine.best_positions()[outcome.best.run])
+    counted = recounted(prepared.whole, positions, outcome.best.violated)
+    return replace(result_of(prepared.whole, positions, counted, plan, options, engine, outcome), profile=profile)
+
+
+def result_of(
+    problem: Problem,
+    positions: npt.NDArray[np.int32],
+    counted: Violation,
+    plan: Plan,
+    options: SearchOptions,
+    engine: Engine,
+    outcome: Outcome,
+) -> Result:
+    best = outcome.best
     return Result(
-        status="satisfied" if counted.violated == 0 else "interrupted" if outcome.interrupted else "best-effort",
+        status=status_of(counted, outcome),
         violated=counted.violated,
         violated_weight=counted.weight,
         hard_violated=counted.hard,
@@ -105,8 +149,15 @@ def report(
         positions=positions,
         trace=outcome.trace,
         best_per_run=[float(score) for score in engine.best_score()[:, 0]],
-        profile=profile,
     )
+
+
+def status_of(counted: Violation, outcome: Outcome) -> str:
+    if counted.violated == 0:
+        return "satisfied"
+    if outcome.refuted:
+        return "unsatisfiable"
+    return "interrupted" if outcome.interrupted else "best-effort"
 
 
 def recounted(problem: Problem, positions: npt.NDArray[np.int32], claimed: int) -> Violation:

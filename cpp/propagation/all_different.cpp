@@ -1,0 +1,251 @@
+// All different: a value taken is nobody else's; then, where the scope is not too long, all values in no complete
+// matching of variables and values are removed (Régin, AAAI 1994).
+#include <algorithm>
+
+#include "propagation/propagator.h"
+
+namespace anycsp::propagation {
+namespace {
+
+// Which value (a bin) every position of every variable stands for, and back.
+struct Bins {
+    std::vector<int32_t> scope;
+    int32_t count = 0;
+    std::vector<const int32_t*> bin;  // by slot and position: the bin, counted from first_bin
+    int32_t first_bin = 0;
+    std::vector<std::vector<int32_t>> position;  // by slot and bin, −1 where a variable lacks the value
+    std::vector<uint8_t> counts;                 // by bin: 0 for excepted values
+
+    int32_t of(size_t slot, int32_t position_of_slot) const { return bin[slot][position_of_slot] - first_bin; }
+};
+
+class TakenValues : public Propagator {
+  public:
+    TakenValues(Store& store, int32_t constraint, std::shared_ptr<const Bins> bins)
+        : Propagator(constraint, kCheap, kFixed, false), bins_(std::move(bins)) {
+        scope = bins_->scope;
+        order_.resize(scope.size());
+        for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<int32_t>(i);
+        done_ = store.new_cells(1, 0);
+    }
+
+    // Slots order_[0 … done) are fixed and their values have been taken from the others.
+    bool propagate(Store& store) override {
+        auto done = static_cast<size_t>(store.cell(done_));
+        const size_t before = done;
+        for (bool more = true; more;) {
+            more = false;
+            for (size_t i = done; i < order_.size(); ++i) {
+                const int32_t slot = order_[i], x = scope[slot];
+                if (!store.fixed(x)) continue;
+                std::swap(order_[i], order_[done++]);
+                const int32_t bin = bins_->of(slot, store.first(x));
+                if (!bins_->counts[bin]) continue;
+                for (size_t k = done; k < order_.size(); ++k) {
+                    const int32_t position = bins_->position[order_[k]][bin];
+                    if (position >= 0 && !store.remove(scope[order_[k]], position)) return false;
+                }
+                more = true;
+            }
+        }
+        if (done != before) store.set_cell(done_, done);
+        return true;
+    }
+
+  private:
+    std::shared_ptr<const Bins> bins_;
+    std::vector<int32_t> order_;
+    int32_t done_;
+};
+
+class Matching : public Propagator {
+  public:
+    Matching(int32_t constraint, std::shared_ptr<const Bins> bins)
+        : Propagator(constraint, kDear, kDomain, true), bins_(std::move(bins)) {
+        scope = bins_->scope;
+        taken_by_.assign(bins_->count, -1);
+        takes_.assign(scope.size(), -1);
+    }
+
+    // A matching seldom removes a value that taken values leave: where the last ones did not, the next waits longer.
+    bool propagate(Store& store) override {
+        if (store.level() > 0 && waited_++ < interval_) return true;
+        waited_ = 0;
+        removed_ = false;
+        const bool possible = match(store);
+        interval_ = !possible || removed_ ? 0 : std::min(interval_ + 1, kLongestWait);
+        return possible;
+    }
+
+  private:
+    bool match(Store& store) {
+        const auto slots = static_cast<int32_t>(scope.size());
+        // Keep of the last matching what still holds.
+        for (int32_t s = 0; s < slots; ++s) {
+            const int32_t bin = takes_[s];
+            if (bin < 0) continue;
+            const int32_t position = bins_->position[s][bin];
+            if (position < 0 || !store.has(scope[s], position)) {
+                taken_by_[bin] = -1;
+                takes_[s] = -1;
+            }
+        }
+        seen_.assign(bins_->count, 0);
+        int32_t round = 0;
+        for (int32_t s = 0; s < slots; ++s)
+            if (takes_[s] < 0 && !augment(store, s, ++round)) return false;
+        return prune(store);
+    }
+
+    // A path from a free slot to a free bin, breadth first.
+    bool augment(const Store& store, int32_t root, int32_t round) {
+        queue_.assign(1, root);
+        came_from_.resize(bins_->count);
+        for (size_t head = 0; head < queue_.size(); ++head) {
+            const int32_t s = queue_[head];
+            int32_t free_bin = -1;
+            for_each(store, scope[s], [&](int32_t v) {
+                const int32_t bin = bins_->of(s, v);
+                if (free_bin >= 0 || seen_[bin] == round) return;
+                seen_[bin] = round;
+                came_from_[bin] = s;
+                if (taken_by_[bin] < 0)
+                    free_bin = bin;
+                else
+                    queue_.push_back(taken_by_[bin]);
+            });
+            if (free_bin < 0) continue;
+            for (int32_t bin = free_bin;;) {
+                const int32_t slot = came_from_[bin], next = takes_[slot];
+                takes_[slot] = bin;
+                taken_by_[bin] = slot;
+                if (slot == root) return true;
+                bin = next;
+            }
+        }
+        return false;
+    }
+
+    // Strongly connected components of: bin → slot that takes it, slot → its other bins, every free bin ↔ a sink.
+    // A value survives if it is matched, or in one component with its slot.
+    bool prune(Store& store) {
+        const auto slots = static_cast<int32_t>(scope.size());
+        const int32_t sink = slots, nodes = slots + 1;
+        // Slots only: slot s → slot t where t takes a bin s could; s → sink where s could take a free bin; the sink →
+        // every slot that takes a bin (which it could give up).
+        index_.assign(nodes, -1);
+        low_.assign(nodes, 0);
+        component_.assign(nodes, -1);
+        stack_.clear();
+        count_ = components_ = 0;
+        for (int32_t s = 0; s < slots; ++s)
+            if (index_[s] < 0) visit(store, s, sink);
+        for (int32_t s = 0; s < slots; ++s) {
+            const int32_t x = scope[s];
+            if (store.fixed(x)) continue;
+            for (int32_t v = store.first(x); v >= 0;) {
+                const int32_t next = store.next(x, v), bin = bins_->of(s, v);
+                const int32_t owner = taken_by_[bin] < 0 ? sink : taken_by_[bin];
+                if (owner != s && component_[owner] != component_[s]) {
+                    removed_ = true;
+                    if (!store.remove(x, v)) return false;
+                }
+                v = next;
+            }
+        }
+        return true;
+    }
+
+    struct Frame {
+        int32_t node, position;
+    };
+
+    void enter(const Store& store, int32_t node, int32_t sink) {
+        index_[node] = low_[node] = count_++;
+        stack_.push_back(node);
+        frames_.push_back({node, node == sink ? 0 : store.first(scope[node])});
+    }
+
+    // Tarjan's algorithm without recursion.
+    void visit(const Store& store, int32_t root, int32_t sink) {
+        frames_.clear();
+        enter(store, root, sink);
+        while (!frames_.empty()) {
+            Frame& frame = frames_.back();
+            const int32_t node = frame.node;
+            int32_t next = -1;
+            if (node == sink) {
+                // The free bins can be taken from the sink's side by any slot that gives its own bin up.
+                while (frame.position < sink && next < 0) next = frame.position++;
+            } else {
+                while (frame.position >= 0 && next < 0) {
+                    const int32_t bin = bins_->of(node, frame.position);
+                    frame.position = store.next(scope[node], frame.position);
+                    const int32_t owner = taken_by_[bin] < 0 ? sink : taken_by_[bin];
+                    if (owner != node) next = owner;
+                }
+            }
+            if (next >= 0) {
+                if (index_[next] < 0)
+                    enter(store, next, sink);
+                else if (component_[next] < 0)
+                    low_[node] = std::min(low_[node], index_[next]);
+                continue;
+            }
+            if (low_[node] == index_[node]) {
+                for (int32_t member = -1; member != node;) {
+                    member = stack_.back();
+                    stack_.pop_back();
+                    component_[member] = components_;
+                }
+                ++components_;
+            }
+            frames_.pop_back();
+            if (!frames_.empty()) low_[frames_.back().node] = std::min(low_[frames_.back().node], low_[node]);
+        }
+    }
+
+    std::shared_ptr<const Bins> bins_;
+    std::vector<int32_t> taken_by_, takes_, seen_, came_from_, queue_, index_, low_, component_, stack_;
+    std::vector<Frame> frames_;
+    int32_t count_ = 0, components_ = 0;
+    int32_t waited_ = 0, interval_ = 0;
+    bool removed_ = false;
+    static constexpr int32_t kLongestWait = 8;
+};
+
+constexpr int64_t kLargestMatching =
+    200'000;  // slots · bins: beyond, a matching at every node costs more than it saves
+
+}  // namespace
+
+void add_all_different(Store& store, const Family& f, int32_t c, Propagators& out) {
+    const Problem& problem = store.problem();
+    const int32_t begin = problem.scope_start[c], end = problem.scope_start[c + 1];
+    const int64_t first_edge = problem.edge_start[problem.scope_start[f.first_constraint]];
+    auto bins = std::make_shared<Bins>();
+    int32_t low = INT32_MAX, high = -1;
+    for (int32_t s = begin; s < end; ++s) {
+        const int32_t* bin = f.edge_bin.data() + (problem.edge_start[s] - first_edge);
+        bins->scope.push_back(problem.scope[s]);
+        bins->bin.push_back(bin);
+        for (int32_t v = 0; v < problem.domain_size(problem.scope[s]); ++v)
+            low = std::min(low, bin[v]), high = std::max(high, bin[v]);
+    }
+    bins->first_bin = low;
+    bins->count = high - low + 1;
+    bins->counts.assign(f.bin_counts.begin() + low, f.bin_counts.begin() + high + 1);
+    bool all_count = true;
+    for (size_t i = 0; i < bins->scope.size(); ++i) {
+        bins->position.emplace_back(bins->count, -1);
+        for (int32_t v = 0; v < problem.domain_size(bins->scope[i]); ++v) {
+            bins->position[i][bins->of(i, v)] = v;
+            all_count &= bins->counts[bins->of(i, v)] != 0;
+        }
+    }
+    out.push_back(std::make_unique<TakenValues>(store, c, bins));
+    if (all_count && bins->scope.size() > 2 && int64_t(bins->count) * int64_t(bins->scope.size()) <= kLargestMatching)
+        out.push_back(std::make_unique<Matching>(c, bins));
+}
+
+}  // namespace anycsp::propagation

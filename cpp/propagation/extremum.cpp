@@ -1,0 +1,137 @@
+// max of terms ∘ bound, or ∘ bound + the term of the last slot, by the least and the greatest each side can be.
+#include <algorithm>
+
+#include "core/comparison.h"
+#include "propagation/propagator.h"
+
+namespace anycsp::propagation {
+namespace {
+
+class Extremum : public Propagator {
+  public:
+    Extremum(int32_t constraint, std::vector<int32_t> variables, std::vector<const int64_t*> terms,
+             std::shared_ptr<const void> owner, int32_t op, int64_t bound, bool has_result)
+        : Propagator(constraint, kCheap, kDomain, false),
+          term_(std::move(terms)),
+          owner_(std::move(owner)),
+          op_(op),
+          bound_(bound),
+          listed_(variables.size() - has_result),
+          has_result_(has_result) {
+        scope = std::move(variables);
+        least_.resize(scope.size());
+        most_.resize(scope.size());
+    }
+
+    bool demand_better(const Problem&, const int32_t* positions) override {
+        int64_t most = term_[0][positions[scope[0]]];
+        for (size_t i = 1; i < listed_; ++i) most = std::max(most, term_[i][positions[scope[i]]]);
+        return !has_result_ && better_bound(op_, most, bound_);
+    }
+
+    int32_t favourite(const Store& store, size_t slot) const override {
+        const bool greatest = op_ == GE || op_ == GT;
+        int32_t best = store.first(scope[slot]);
+        for_each(store, scope[slot], [&](int32_t v) {
+            if (greatest ? term_[slot][v] > term_[slot][best] : term_[slot][v] < term_[slot][best]) best = v;
+        });
+        return best;
+    }
+
+    bool propagate(Store& store) override {
+        for (size_t i = 0; i < scope.size(); ++i) range(store, i);
+        if (op_ == NE) return differ(store);
+        const int64_t bound = bound_ + (op_ == GT) - (op_ == LT);
+        if (op_ != GE && op_ != GT && !at_most(store, bound)) return false;
+        return op_ == LE || op_ == LT || at_least(store, bound);
+    }
+
+  private:
+    void range(const Store& store, size_t i) {
+        const int64_t* own = term_[i];
+        least_[i] = most_[i] = own[store.first(scope[i])];
+        for_each(store, scope[i], [&](int32_t v) {
+            least_[i] = std::min(least_[i], own[v]);
+            most_[i] = std::max(most_[i], own[v]);
+        });
+    }
+    bool within(Store& store, size_t i, int64_t bottom, int64_t top) {
+        if (least_[i] >= bottom && most_[i] <= top) return true;
+        const int32_t x = scope[i];
+        for (int32_t v = store.first(x); v >= 0;) {
+            const int32_t next = store.next(x, v);
+            if ((term_[i][v] < bottom || term_[i][v] > top) && !store.remove(x, v)) return false;
+            v = next;
+        }
+        range(store, i);
+        return true;
+    }
+    int64_t largest(const std::vector<int64_t>& of) const {
+        return *std::max_element(of.begin(), of.begin() + listed_);
+    }
+
+    bool at_most(Store& store, int64_t bound) {
+        const int64_t top = bound + (has_result_ ? most_.back() : 0);
+        for (size_t i = 0; i < listed_; ++i)
+            if (!within(store, i, INT64_MIN, top)) return false;
+        return !has_result_ || within(store, listed_, largest(least_) - bound, INT64_MAX);
+    }
+    bool at_least(Store& store, int64_t bound) {
+        if (has_result_ && !within(store, listed_, INT64_MIN, largest(most_) - bound)) return false;
+        const int64_t bottom = bound + (has_result_ ? least_.back() : 0);
+        int64_t only = -1;
+        for (size_t i = 0; i < listed_; ++i) {
+            if (most_[i] < bottom) continue;
+            if (only >= 0) return true;
+            only = static_cast<int64_t>(i);
+        }
+        return only >= 0 && within(store, only, bottom, INT64_MAX);
+    }
+    bool differ(Store& store) {
+        int64_t open = -1;
+        for (size_t i = 0; i < scope.size(); ++i) {
+            if (store.fixed(scope[i])) continue;
+            if (open >= 0) return true;
+            open = static_cast<int64_t>(i);
+        }
+        int64_t others = INT64_MIN;
+        for (size_t i = 0; i < listed_; ++i)
+            if (int64_t(i) != open) others = std::max(others, least_[i]);
+        const bool result_open = has_result_ && open == int64_t(listed_);
+        const int64_t target = bound_ + (has_result_ && !result_open ? least_.back() : 0);
+        if (open < 0) return others != target;
+        const int32_t x = scope[open];
+        for (int32_t v = store.first(x); v >= 0;) {
+            const int32_t next = store.next(x, v);
+            const int64_t term = term_[open][v];
+            const bool equal = result_open ? others == target + term : std::max(others, term) == target;
+            if (equal && !store.remove(x, v)) return false;
+            v = next;
+        }
+        return true;
+    }
+
+    std::vector<const int64_t*> term_;
+    std::shared_ptr<const void> owner_;
+    const int32_t op_;
+    int64_t bound_;
+    const size_t listed_;
+    const bool has_result_;
+    std::vector<int64_t> least_, most_;
+};
+
+}  // namespace
+
+void add_extremum(Store& store, const Family& f, const FamilyArrays& arrays, int32_t c, Propagators& out) {
+    const Problem& problem = store.problem();
+    const int32_t begin = problem.scope_start[c], end = problem.scope_start[c + 1], row = c - f.first_constraint;
+    const int64_t first_edge = problem.edge_start[problem.scope_start[f.first_constraint]];
+    auto term = std::make_shared<SharedArray<int64_t>>(arrays.int64("term"));
+    std::vector<const int64_t*> terms;
+    for (int32_t s = begin; s < end; ++s) terms.push_back(term->data() + (problem.edge_start[s] - first_edge));
+    out.push_back(std::make_unique<Extremum>(
+        c, std::vector<int32_t>(problem.scope.begin() + begin, problem.scope.begin() + end), std::move(terms), term,
+        arrays.int32("operator")[row], arrays.int64("bound")[row], arrays.bytes("has_result")[row] != 0));
+}
+
+}  // namespace anycsp::propagation

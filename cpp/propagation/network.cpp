@@ -1,0 +1,177 @@
+#include "propagation/network.h"
+
+#include <algorithm>
+
+namespace anycsp::propagation {
+
+Network::Network(std::shared_ptr<const Problem> problem, const std::vector<FamilyArrays>& arrays,
+                 const std::vector<uint8_t>& enforced, ExternalLabels external)
+    : problem_(std::move(problem)),
+      external_(std::move(external)),
+      store_(*problem_),
+      clauses_(*problem_),
+      tables_(make_tables()),
+      watches_(problem_->variables),
+      conflicts_(problem_->variables) {
+    for (int32_t c = 0; c < problem_->constraints; ++c)
+        if (enforced[c]) add(c, arrays);
+    for (size_t p = 0; p < propagators_.size(); ++p) {
+        propagators_[p]->id = static_cast<int32_t>(p);
+        std::vector<int32_t> scope = propagators_[p]->scope;
+        std::sort(scope.begin(), scope.end());
+        scope.erase(std::unique(scope.begin(), scope.end()), scope.end());
+        for (int32_t x : scope) watches_[x].push_back({static_cast<int32_t>(p), propagators_[p]->wakes_on});
+        schedule(*propagators_[p]);
+    }
+}
+
+void Network::add(int32_t c, const std::vector<FamilyArrays>& arrays) {
+    const int32_t family = problem_->family_of[c];
+    const Family& f = problem_->families[family];
+    const int32_t begin = problem_->scope_start[c], end = problem_->scope_start[c + 1];
+    const int32_t first_slot = problem_->scope_start[f.first_constraint];
+    switch (f.kind) {
+        case Kind::clause: {
+            std::vector<int32_t> literals;
+            for (int32_t s = begin; s < end; ++s) {
+                const int32_t position = f.forbidden[s - first_slot];
+                if (position < 0) return;
+                literals.push_back(problem_->value_start[problem_->scope[s]] + position);
+            }
+            if (!clauses_.add(store_, std::move(literals), c)) {
+                impossible_ = true;
+                failed = c;
+            }
+            return;
+        }
+        case Kind::matching: {
+            const int32_t x = problem_->scope[begin], y = problem_->scope[begin + 1];
+            conflicts_[x].push_back({y, c, f.conflict.data() + f.offset[begin + 1 - first_slot]});
+            conflicts_[y].push_back({x, c, f.conflict.data() + f.offset[begin - first_slot]});
+            return;
+        }
+        case Kind::dense: return add_dense(store_, f, c, *tables_, propagators_);
+        case Kind::tuples: return add_tuples(store_, f, c, *tables_, propagators_);
+        case Kind::linear: return add_linear(store_, f, c, propagators_);
+        case Kind::sum: return add_sum(store_, f, c, propagators_);
+        case Kind::all_different: return add_all_different(store_, f, c, propagators_);
+        case Kind::external: return add_external(store_, c, external_, propagators_);
+        case Kind::evaluated: break;
+    }
+    const FamilyArrays& own = arrays[family];
+    if (own.kind == "rule") add_rule(store_, f, own, c, *tables_, propagators_);
+    if (own.kind == "extremum") add_extremum(store_, f, own, c, propagators_);
+    if (own.kind == "distinct") add_distinct(store_, f, own, c, propagators_);
+    if (own.kind == "short_tuples") add_short_tuples(store_, f, own, c, *tables_, propagators_);
+}
+
+Propagator* Network::find(int32_t constraint) {
+    for (auto& propagator : propagators_)
+        if (propagator->constraint == constraint) return propagator.get();
+    return nullptr;
+}
+
+void Network::schedule(Propagator& propagator) {
+    if (propagator.scheduled) return;
+    propagator.scheduled = true;
+    queue_[propagator.priority].push_back(propagator.id);
+}
+
+bool Network::pass_on_fixed(int32_t x) {
+    const int32_t position = store_.first(x);
+    for (const Conflict& conflict : conflicts_[x]) {
+        const int32_t gone = conflict.of[position];
+        if (gone >= 0 && !store_.remove(conflict.partner, gone)) {
+            failed = conflict.constraint;
+            return false;
+        }
+    }
+    return clauses_.fixed(store_, x, position, failed);
+}
+
+bool Network::take_changes() {
+    while (store_.any_changed()) {
+        const Store::Change change = store_.take_change();
+        if ((change.events & kFixed) && !pass_on_fixed(change.variable)) return false;
+        for (const Watch& watch : watches_[change.variable]) {
+            if (!(watch.events & change.events)) continue;
+            Propagator& propagator = *propagators_[watch.propagator];
+            if (propagator.scheduled || (propagator.idempotent && change.by == watch.propagator)) continue;
+            propagator.scheduled = true;
+            queue_[propagator.priority].push_back(watch.propagator);
+        }
+    }
+    return true;
+}
+
+bool Network::give_up() {
+    store_.forget_changes();
+    store_.running = -1;
+    for (auto& queue : queue_) {
+        for (int32_t p : queue) propagators_[p]->scheduled = false;
+        queue.clear();
+    }
+    return false;
+}
+
+bool Network::propagate() {
+    if (impossible_) return false;
+    failed = -1;
+    late = false;
+    for (;;) {
+        if (!take_changes()) return give_up();
+        int32_t next = -1;
+        for (auto& queue : queue_)
+            if (!queue.empty()) {
+                next = queue.back();
+                queue.pop_back();
+                break;
+            }
+        if (next < 0) return true;
+        Propagator& propagator = *propagators_[next];
+        propagator.scheduled = false;
+        store_.running = next;
+        const bool possible = propagator.propagate(store_);
+        store_.running = -1;
+        if (!possible) {
+            failed = propagator.constraint;
+            return give_up();
+        }
+        if ((++runs & 63) == 0 && Clock::now() >= deadline) {
+            late = true;
+            give_up();
+            return true;
+        }
+    }
+}
+
+bool Network::probe() {
+    for (bool again = true; again;) {
+        again = false;
+        for (int32_t x = 0; x < problem_->variables; ++x) {
+            if (store_.fixed(x)) continue;
+            for (int32_t v = store_.first(x); v >= 0;) {
+                const int32_t next = store_.next(x, v);
+                store_.push();
+                const bool possible = store_.fix(x, v) && propagate();
+                const bool stopped = late;
+                store_.pop();
+                if (stopped || Clock::now() >= deadline) return true;
+                if (!possible) {
+                    if (!store_.remove(x, v) || !propagate()) return false;
+                    if (late) return true;
+                    again = true;
+                    if (store_.fixed(x)) break;
+                    if (next >= 0 && !store_.has(x, next)) {
+                        v = store_.next(x, v);
+                        continue;
+                    }
+                }
+                v = next;
+            }
+        }
+    }
+    return true;
+}
+
+}  // namespace anycsp::propagation

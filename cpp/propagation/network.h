@@ -1,0 +1,72 @@
+// All constraints of a problem that must hold, as propagators over one store, run to a fixpoint.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "propagation/clauses.h"
+#include "propagation/propagator.h"
+
+namespace anycsp::propagation {
+
+using Clock = std::chrono::steady_clock;
+
+class Network {
+  public:
+    // `enforced`: the constraints that must hold. `arrays`: by family, for those with an evaluator of their own.
+    Network(std::shared_ptr<const Problem> problem, const std::vector<FamilyArrays>& arrays,
+            const std::vector<uint8_t>& enforced, ExternalLabels external);
+    Network(const Network&) = delete;
+
+    Store& store() { return store_; }
+    const Problem& problem() const { return *problem_; }
+
+    // Shrink domains until nothing more follows. False: no assignment is left; `failed` is the constraint that found out
+    // (−1 where a nogood did). Where the deadline passes first, `late` is set and the domains are sound but wider.
+    bool propagate();
+    int32_t failed = -1;
+    bool late = false;
+    Clock::time_point deadline = Clock::time_point::max();
+
+    // A nogood: not all of these positions (value vertices) at once. At the root only.
+    bool forbid(std::vector<int32_t> literals) { return clauses_.add(store_, std::move(literals), -1); }
+
+    // Fix each value in turn and remove those that fail, until nothing changes or the deadline passes.
+    bool probe();
+
+    // The propagator of the constraint that bounds the objective.
+    Propagator* find(int32_t constraint);
+    void schedule(Propagator& propagator);
+
+    // What has been run, for those who plan by it.
+    int64_t runs = 0;
+
+  private:
+    struct Watch {
+        int32_t propagator;
+        uint8_t events;
+    };
+    struct Conflict {  // a matching seen from one variable
+        int32_t partner, constraint;
+        const int32_t* of;  // by own position: the partner's position in conflict, or −1
+    };
+
+    void add(int32_t constraint, const std::vector<FamilyArrays>& arrays);
+    bool take_changes();
+    bool pass_on_fixed(int32_t x);
+    bool give_up();
+
+    std::shared_ptr<const Problem> problem_;
+    ExternalLabels external_;
+    Store store_;
+    Clauses clauses_;
+    std::shared_ptr<Tables> tables_;
+    Propagators propagators_;
+    std::vector<std::vector<Watch>> watches_;       // by variable
+    std::vector<std::vector<Conflict>> conflicts_;  // by variable
+    std::vector<int32_t> queue_[kPriorities];
+    bool impossible_ = false;  // found while the network was built
+};
+
+}  // namespace anycsp::propagation

@@ -1,0 +1,286 @@
+#include "propagation/tree_search.h"
+
+#include <algorithm>
+
+namespace anycsp::propagation {
+namespace {
+
+constexpr double kFirstCutoff = 10, kCutoffGrowth = 1.1;  // those of ACE: quick restarts while weights are young
+constexpr size_t kLongestNogood = 20;                     // longer ones hardly ever become unit
+constexpr int64_t kNeighbourhoodFailures = 150;
+constexpr int64_t kPatience = 5000;  // failures before a solution that others found is good enough to stay near
+constexpr double kWholeShare = 0.2;  // of the failures go into the whole problem, so that it can be exhausted
+
+}  // namespace
+
+TreeSearch::TreeSearch(std::unique_ptr<Network> network, std::vector<uint8_t> decisions, int32_t objective,
+                       uint64_t seed)
+    : network_(std::move(network)),
+      store_(network_->store()),
+      decision_(std::move(decisions)),
+      random_(seed, 0),
+      cutoff_(kFirstCutoff) {
+    const Problem& problem = network_->problem();
+    weight_.assign(problem.variables, 0);
+    for (int32_t x = 0; x < problem.variables; ++x)
+        weight_[x] = 1e-3 + problem.variable_slot_start[x + 1] - problem.variable_slot_start[x];
+    preferred_.assign(problem.variables, -1);
+    slot_in_objective_.assign(problem.variables, -1);
+    if (objective >= 0) {
+        objective_ = network_->find(objective);
+        for (size_t i = 0; i < objective_->scope.size(); ++i)
+            slot_in_objective_[objective_->scope[i]] = static_cast<int32_t>(i);
+    }
+    int32_t count = 0;
+    for (uint8_t d : decision_) count += d;
+    freed_ = std::max(8.0, 0.1 * count);
+    failures_left_ = static_cast<int64_t>(cutoff_);
+}
+
+int64_t TreeSearch::advance(int64_t max_nodes, double seconds) {
+    const int64_t from = nodes_;
+    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                             std::chrono::duration<double>(std::min(seconds, 1e7)));
+    found_ = false;
+    if (!begun_ && !begin()) return 0;
+    int64_t glance = 0;
+    while (!exhausted_ && !found_ && nodes_ - from < max_nodes) {
+        if ((++glance & 7) == 0 && Clock::now() >= deadline) break;
+        if (network_->late) break;
+        step();
+    }
+    return nodes_ - from;
+}
+
+bool TreeSearch::begin() {
+    begun_ = true;
+    if (network_->propagate()) return true;
+    root_failure_ = network_->failed;
+    exhausted_ = true;
+    return false;
+}
+
+void TreeSearch::suggest(const int32_t* positions, bool solution) {
+    const auto n = static_cast<size_t>(network_->problem().variables);
+    preferred_.assign(positions, positions + n);
+    if (!solution || !objective_) return;
+    back_to(0);
+    in_neighbourhood_ = false;
+    best_ = preferred_;
+    ++solutions_;
+    if (objective_->demand_better(network_->problem(), positions)) network_->schedule(*objective_);
+    if (begun_ && !exhausted_ && !network_->propagate()) exhausted_ = true;
+}
+
+void TreeSearch::step() {
+    if (store_.unfixed_count() == 0) return solved();
+    const bool near = own_solution_ || failures_ >= kPatience;
+    if (objective_ && solutions_ && near && branches_.empty() && !in_neighbourhood_ && failures_ >= rest_until_)
+        open_neighbourhood();
+    if (exhausted_ || store_.unfixed_count() == 0) return;
+    const int32_t x = pick_variable(), position = pick_position(x);
+    store_.push();
+    branches_.push_back({x, position});
+    ++nodes_;
+    if (!store_.fix(x, position) || !network_->propagate()) refute();
+}
+
+// The last branch has failed: its opposite holds on the level below, and so on while that fails too.
+void TreeSearch::refute() {
+    for (;;) {
+        give_more_weight(network_->failed);
+        ++failures_;
+        --failures_left_;
+        if (branches_.empty()) {
+            if (in_neighbourhood_) return close_neighbourhood(true);
+            exhausted_ = true;
+            return;
+        }
+        const Branch failed = branches_.back();
+        branches_.pop_back();
+        store_.pop();
+        last_conflict_ = failed.variable;
+        const auto level = static_cast<int32_t>(branches_.size());
+        while (!refuted_.empty() && refuted_.back().level > level) refuted_.pop_back();
+        refuted_.push_back({level, literal(failed)});
+        if (failures_left_ <= 0 && level > 0) return in_neighbourhood_ ? close_neighbourhood(false) : restart();
+        network_->failed = -1;
+        if (store_.remove(failed.variable, failed.position) && network_->propagate()) return;
+    }
+}
+
+void TreeSearch::solved() {
+    const Problem& problem = network_->problem();
+    best_.resize(problem.variables);
+    for (int32_t x = 0; x < problem.variables; ++x) best_[x] = store_.first(x);
+    preferred_ = best_;
+    ++solutions_;
+    found_ = own_solution_ = true;
+    if (!objective_ || !objective_->demand_better(problem, best_.data())) {
+        exhausted_ = true;
+        return;
+    }
+    if (in_neighbourhood_) {
+        refuted_.clear();
+        back_to(0);
+        in_neighbourhood_ = false;
+    } else {
+        learn_nogoods();
+        back_to(0);
+    }
+    network_->schedule(*objective_);
+    if (!network_->propagate()) exhausted_ = true;
+}
+
+void TreeSearch::restart() {
+    learn_nogoods();
+    back_to(0);
+    ++restarts_;
+    cutoff_ *= kCutoffGrowth;
+    failures_left_ = static_cast<int64_t>(cutoff_);
+    random_positions_ = restarts_ % 4 == 3;
+    if (!network_->propagate()) exhausted_ = true;
+}
+
+// Every refuted branch is a clause: not all positive branches above it together with it.
+void TreeSearch::learn_nogoods() {
+    std::vector<std::vector<int32_t>> nogoods;
+    for (const Refuted& r : refuted_) {
+        if (r.level > static_cast<int32_t>(std::min(branches_.size(), kLongestNogood))) continue;
+        std::vector<int32_t> nogood{r.literal};
+        for (int32_t i = 0; i < r.level; ++i) nogood.push_back(literal(branches_[i]));
+        nogoods.push_back(std::move(nogood));
+    }
+    refuted_.clear();
+    back_to(0);
+    for (auto& nogood : nogoods)
+        if (!network_->forbid(std::move(nogood))) exhausted_ = true;
+}
+
+void TreeSearch::back_to(int32_t level) {
+    while (store_.level() > level) store_.pop();
+    branches_.clear();
+    if (level == 0) refuted_.clear();
+}
+
+void TreeSearch::give_more_weight(int32_t constraint) {
+    if (constraint < 0) return;
+    const Problem& problem = network_->problem();
+    for (int32_t s = problem.scope_start[constraint]; s < problem.scope_start[constraint + 1]; ++s)
+        weight_[problem.scope[s]] += 1;
+}
+
+// ── branching ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+int32_t TreeSearch::pick_variable() {
+    if (last_conflict_ >= 0 && !store_.fixed(last_conflict_)) return last_conflict_;
+    int32_t best = -1, ties = 0;
+    bool decides = false;
+    double best_score = 0;
+    for (int32_t i = 0; i < store_.unfixed_count(); ++i) {
+        const int32_t x = store_.unfixed(i);
+        if (decides && !decision_[x]) continue;
+        const double score = weight_[x] / store_.size(x);
+        const bool first = best < 0 || (decision_[x] && !decides);
+        if (first || score > best_score) {
+            best = x, best_score = score, ties = 1;
+            decides = decision_[x];
+        } else if (score == best_score && random_.below(static_cast<uint32_t>(++ties)) == 0) {
+            best = x;
+        }
+    }
+    return best;
+}
+
+// Near the best solution what it has; elsewhere, in turns of restarts, what is best for the objective, the first
+// position, a suggested or a random one: no single order is good for every problem.
+int32_t TreeSearch::pick_position(int32_t x) {
+    const bool near = in_neighbourhood_ || restarts_ % 2 == 1;
+    if (near && preferred_[x] >= 0 && store_.has(x, preferred_[x])) return preferred_[x];
+    if (random_positions_) {
+        int32_t k = static_cast<int32_t>(random_.below(static_cast<uint32_t>(store_.size(x)))),
+                position = store_.first(x);
+        while (k-- > 0) position = store_.next(x, position);
+        return position;
+    }
+    if (slot_in_objective_[x] >= 0) return objective_->favourite(store_, slot_in_objective_[x]);
+    return store_.first(x);
+}
+
+// ── large neighbourhoods ─────────────────────────────────────────────────────────────────────────────────────────
+
+void TreeSearch::open_neighbourhood() {
+    const int32_t n = network_->problem().variables;
+    std::vector<uint8_t> free(n, 0);
+    free_around(static_cast<int32_t>(freed_), free);
+    std::vector<int32_t> kept;
+    for (int32_t x = 0; x < n; ++x)
+        if (decision_[x] && !free[x] && !store_.fixed(x)) kept.push_back(x);
+    for (size_t i = kept.size(); i > 1; --i) std::swap(kept[i - 1], kept[random_.below(static_cast<uint32_t>(i))]);
+    store_.push();
+    in_neighbourhood_ = true;
+    ++neighbourhoods_;
+    // What propagation has decided by then is left to it: the demand for a better solution may need it free.
+    for (size_t i = 0; i < kept.size(); ++i) {
+        if (store_.fixed(kept[i]) || !store_.has(kept[i], best_[kept[i]])) continue;
+        store_.push();
+        if (!store_.fix(kept[i], best_[kept[i]]) || !network_->propagate()) {
+            give_more_weight(network_->failed);
+            store_.pop();
+            ++failures_;
+            break;
+        }
+    }
+    failures_left_ = kNeighbourhoodFailures;
+    last_conflict_ = -1;
+}
+
+void TreeSearch::close_neighbourhood(bool complete) {
+    back_to(0);
+    in_neighbourhood_ = false;
+    int32_t count = 0;
+    for (uint8_t d : decision_) count += d;
+    freed_ = std::clamp(complete ? freed_ * 1.03 + 0.1 : freed_ * 0.97, 4.0, std::max(8.0, 0.8 * count));
+    failures_left_ = static_cast<int64_t>(cutoff_);
+    last_conflict_ = -1;
+    if (neighbourhoods_ % 8 == 0)
+        rest_until_ = failures_ + static_cast<int64_t>(kWholeShare * 8 * kNeighbourhoodFailures);
+}
+
+// Half of the neighbourhoods are drawn at random, half grow along the constraints from one variable.
+void TreeSearch::free_around(int32_t target, std::vector<uint8_t>& free) {
+    const Problem& problem = network_->problem();
+    std::vector<int32_t> all;
+    for (int32_t x = 0; x < problem.variables; ++x)
+        if (decision_[x] && !store_.fixed(x)) all.push_back(x);
+    if (all.empty()) return;
+    int32_t count = 0;
+    const auto release = [&](int32_t x) {
+        if (free[x] || !decision_[x] || store_.fixed(x)) return false;
+        free[x] = 1;
+        ++count;
+        return true;
+    };
+    if (neighbourhoods_ % 2 == 0) {
+        while (count < std::min<int32_t>(target, static_cast<int32_t>(all.size())))
+            release(all[random_.below(static_cast<uint32_t>(all.size()))]);
+        return;
+    }
+    std::vector<int32_t> frontier{all[random_.below(static_cast<uint32_t>(all.size()))]};
+    release(frontier[0]);
+    for (int32_t tries = 0; count < target && tries < 20 * target; ++tries) {
+        const int32_t x = frontier[random_.below(static_cast<uint32_t>(frontier.size()))];
+        const int32_t from = problem.variable_slot_start[x], degree = problem.variable_slot_start[x + 1] - from;
+        if (degree == 0) continue;
+        const int32_t c =
+            problem.slot_constraint[problem.variable_slot[from + random_.below(static_cast<uint32_t>(degree))]];
+        const int32_t arity = problem.scope_start[c + 1] - problem.scope_start[c];
+        const int32_t y = problem.scope[problem.scope_start[c] + random_.below(static_cast<uint32_t>(arity))];
+        if (release(y))
+            frontier.push_back(y);
+        else if (!decision_[y] && y != x)
+            frontier.push_back(y);
+    }
+}
+
+}  // namespace anycsp::propagation

@@ -1,0 +1,77 @@
+"""The objective as one constraint whose bound moves: what a search that satisfies constraints needs to optimise.
+
+`minimize e` becomes `e ≤ bound`. Whenever a better assignment is found the bound moves past it, in the arrays that the
+engines read, so that no problem is copied and no engine is built anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.constraints.comparison import OPERATORS, ComparisonBlock
+from anycsp.constraints.linear import LinearBlock
+from anycsp.graph import ConstraintValueGraph
+from anycsp.model.expressions import Operand, Variable, bounds, operation
+from anycsp.model.lowering import block_of
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Problem
+
+
+class BoundedProblem:
+    """The problem without its objective, and the constraint in its place, satisfied by all at first."""
+
+    def __init__(self, problem: Problem, objective: Objective) -> None:
+        assert objective.expression is not None
+        self.problem = problem.copy()
+        self.problem.objective = None
+        self._minimizes = objective.kind == "minimize"
+        low, high = bounds(objective.expression, problem.bounds)
+        self._loose, self._best_possible = (high, low) if self._minimizes else (low, high)
+        self._value, self._gain = self._loose, 1
+        block = self._comparison(objective.expression)
+        self._index = self.problem.num_constraints
+        self.problem.add_block(block)
+        # `min(…) ≥ c` is kept as `max(−…) ≤ −c`: the bound then moves the other way.
+        kept = OPERATORS[block.operator[0]] in ("<=", "<")
+        self._first, self._sign = int(block.bound[0]), 1 if kept == self._minimizes else -1
+
+    def _comparison(self, expression: Operand) -> ComparisonBlock:
+        """The expression itself against the bound where it is a sum, an extremum or a count, otherwise an auxiliary
+        variable equal to it."""
+        problem, wanted = self.problem, "le" if self._minimizes else "ge"
+        if not isinstance(expression, Variable):
+            comparison = operation(wanted, expression, self._loose)
+            block = block_of(problem, comparison, problem.new_terms(1.0, True))
+            if isinstance(block, ComparisonBlock) and len(block.scope):
+                return block
+            expression = problem.define(expression)
+        symbol = "<=" if self._minimizes else ">="
+        scope = np.array([expression.index], dtype=np.int64)
+        return LinearBlock.one(problem.domain_list, scope, [1], symbol, self._loose, problem.new_terms(1.0, True))
+
+    def attach(self, graph: ConstraintValueGraph) -> int:
+        """Find the bound in the arrays of the graph of `problem`; returns the constraint's number there."""
+        constraint = int(np.flatnonzero(graph.terms.index == self._index)[0])
+        for _, first, last, arrays in graph.native_families:
+            if first <= constraint < last:
+                self._bounds: npt.NDArray[np.int64] = arrays["bound"]
+                self._row = constraint - first
+        return constraint
+
+    def demand_better(self, value: int) -> None:
+        """From now on only assignments better than this value satisfy the constraint, and twice as much better as was
+        asked for last: a wide objective is crossed in logarithmically many demands. The tree keeps a bound of its own,
+        which is exact, so that what it proves is proved."""
+        self._value, self._gain = value, min(2 * self._gain, abs(value - self._best_possible) or 1)
+        self._move()
+
+    def retreat(self) -> bool:
+        """Ask for less, where more than the least gain was asked for; returns whether it was."""
+        asked, self._gain = self._gain, max(1, self._gain // 4)
+        self._move()
+        return asked > 1
+
+    def _move(self) -> None:
+        limit = self._value - self._gain if self._minimizes else self._value + self._gain
+        self._bounds[self._row] = self._first + self._sign * (limit - self._loose)

@@ -1,0 +1,296 @@
+"""A portfolio that races: the tree and several local strategies take turns on one problem, time follows progress.
+
+No strategy leads everywhere: of 23 competition models the best solved 11 in four seconds, any of them 14 (research/).
+So every turn goes to the member furthest behind its share. Shares begin at a prior (`search/prior.py`) and grow for the
+local strategy that holds the best assignment. A local member works in bouts: each begins at random or at the best
+assignment so far, and the next is twice as long, so that no run is trapped for ever.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.engine import Improvement
+from anycsp.graph import ConstraintValueGraph
+from anycsp.search.local import LocalSearch
+from anycsp.search.tree import TreeSearch
+
+FIRST_TURN = 0.01
+"""Seconds of the first turns: many problems are solved in less by one member and never by another."""
+LONGEST_TURN = 0.25
+"""Turns double up to this: longer ones save nothing, and an answer would wait for its turn."""
+TURN_STEPS = {"tree": 256, "annealing": 1 << 15}
+"""Steps of a turn where only steps are limited, so that the clock decides nothing."""
+OTHER_TURN_STEPS = 1 << 12
+FIRST_BOUT = 1 << 13
+"""Moves of a local member's first bout. Annealing gets eight times as many: its moves are mere proposals."""
+LEADER = 3.0
+"""What the share of the leading local strategy is multiplied by."""
+
+
+class Member:
+    """One searcher, what it has spent and how far it has come."""
+
+    def __init__(self, name: str, share: float) -> None:
+        self.name, self.share = name, share
+        self.spent = 0.0
+        self.turns = 0
+        self.best = float("inf")
+
+    @property
+    def steps(self) -> int:
+        raise NotImplementedError
+
+    def turn_seconds(self) -> float:
+        return min(LONGEST_TURN, FIRST_TURN * 2.0 ** min(self.turns // 2, 10))
+
+
+class TreeMember(Member):
+    def __init__(self, tree: TreeSearch, share: float) -> None:
+        super().__init__("tree", share)
+        self.tree = tree
+
+    @property
+    def steps(self) -> int:
+        return self.tree.steps
+
+    def run(self, steps: int, seconds: float) -> None:
+        self.tree.advance(steps, seconds)
+
+
+class LocalMember(Member):
+    """A local strategy. Without bouts it runs once, to the end that its search was told of."""
+
+    def __init__(self, search: LocalSearch, share: float, rng: np.random.Generator, *, bouts: bool) -> None:
+        super().__init__(search.strategy, share)
+        self.search, self._rng = search, rng
+        self._earlier = self._bouts = 0
+        self.restart_at: npt.NDArray[np.integer[Any]] | None = None
+        """Where the next turn begins: counting anew costs time, which is the member's own."""
+        self.bout = (FIRST_BOUT * (8 if self.name == "annealing" else 1)) if bouts else None
+
+    @property
+    def steps(self) -> int:
+        return self._earlier + self.search.steps
+
+    def begin(self, positions: npt.NDArray[np.integer[Any]]) -> None:
+        """[runs, variables]"""
+        self.search.start(positions, steps=self.bout)
+
+    def again(self, positions: npt.NDArray[np.integer[Any]]) -> None:
+        """Count anew, from these assignments."""
+        self._earlier += self.search.steps
+        self.begin(positions)
+
+    def next_bout(self, best: npt.NDArray[np.integer[Any]]) -> None:
+        """Begin again, twice as long: at random, or at the best assignment there is."""
+        assert self.bout is not None
+        self.bout *= 2
+        self._bouts += 1
+        sizes = self.search.graph.domains.sizes
+        drawn = (self._rng.random(len(sizes)) * sizes).astype(np.int32)
+        self.again((drawn if self._bouts % 2 else best)[None, :])
+
+    @property
+    def bout_over(self) -> bool:
+        return self.bout is not None and self.search.steps >= self.bout
+
+    def run(self, steps: int, seconds: float) -> None:
+        if self.restart_at is not None:
+            positions, self.restart_at = self.restart_at, None
+            self.again(positions)
+        left = steps if self.bout is None else self.bout - self.search.steps
+        self.search.advance(min(steps, max(1, left)), seconds)
+
+
+class Portfolio:
+    """Members by name and share on the graph of one instance; see `Engine` for the face. A step is one of any member.
+
+    With a limit of steps turns are counted in steps, so that answers repeat for any number of threads; otherwise in
+    seconds, several members at a time where there are threads.
+    """
+
+    def __init__(
+        self,
+        graph: ConstraintValueGraph,
+        tree: TreeSearch | None,
+        tree_share: float,
+        local: Sequence[LocalMember],
+        threads: int = 1,
+        *,
+        by_steps: bool = False,
+        retreat: Callable[[], bool] | None = None,
+    ) -> None:
+        """`retreat` asks less of an objective, and says whether it did."""
+        self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
+        self._constant = graph.constant[0]
+        self._local = list(local)
+        self._tree = None if tree is None else TreeMember(tree, tree_share)
+        self._members: list[TreeMember | LocalMember] = [*([self._tree] if self._tree else []), *self._local]
+        self._turn: tuple[TreeMember | LocalMember, int] | None = None
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
+        self._improvements: list[Improvement] = []
+        self._positions = np.zeros(graph.num_variables, dtype=np.int32)
+        self._score = float("inf")
+        self._began = time.perf_counter()
+        self.refuted = False
+        """No assignment satisfies all that is required: the tree has looked everywhere."""
+
+    # ── the face of an engine ────────────────────────────────────────────────────────────────────────
+
+    @property
+    def steps(self) -> int:
+        return sum(member.steps for member in self._members)
+
+    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
+        self._began = time.perf_counter()
+        for k, member in enumerate(self._local):
+            if positions is not None:  # as many rows as the member has runs, the first of them where it has one
+                rows = (np.arange(member.search.runs) + k) % len(positions)
+            member.search.start(None if positions is None else positions[rows], steps=member.bout)
+            self._collect(member, "initial")
+
+    def advance(self, max_steps: int, seconds: float) -> int:
+        """Turns until the time is up, a member violates nothing, or nothing better can exist."""
+        before, deadline = self.steps, time.perf_counter() + seconds
+        while not self.solved and not self.concluded:
+            left, steps_left = deadline - time.perf_counter(), max_steps - (self.steps - before)
+            if left <= 0 or steps_left <= 0:
+                break
+            if self._by_steps:
+                self._turn_by_steps(steps_left, left)
+            else:
+                self._turns_by_time(steps_left, left)
+        return self.steps - before
+
+    def improvements(self) -> list[Improvement]:
+        found, self._improvements = self._improvements, []
+        return found
+
+    def best_score(self) -> npt.NDArray[np.float64]:
+        return np.array([[self._score]])
+
+    def best_positions(self) -> npt.NDArray[np.int32]:
+        return self._positions[None, :]
+
+    @property
+    def solved(self) -> bool:
+        return bool(self._score <= self._constant[3])
+
+    @property
+    def concluded(self) -> bool:
+        """Whether nothing better than the best can exist."""
+        return self.refuted or self.solved
+
+    # ── turns ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _turn_by_steps(self, steps_left: int, seconds: float) -> None:
+        """One member, a fixed number of steps; a turn that the clock cuts short goes on at the next call."""
+        if self._turn is None:
+            member = min(self._active(), key=lambda m: m.spent / self._share(m))
+            self._turn = (member, TURN_STEPS.get(member.name, OTHER_TURN_STEPS))
+        member, steps = self._turn
+        before = member.steps
+        member.run(min(steps, steps_left), seconds)
+        steps -= max(1, member.steps - before)
+        over = steps <= 0 or (isinstance(member, LocalMember) and member.bout_over)
+        self._turn = None if over else (member, steps)
+        member.spent += over
+        self._book(member)
+
+    def _turns_by_time(self, steps_left: int, seconds: float) -> None:
+        chosen = sorted(self._active(), key=lambda m: m.spent / self._share(m))[: self._threads]
+        length = min(seconds, min(member.turn_seconds() for member in chosen))
+        if self._pool is None or len(chosen) == 1:
+            self._timed(chosen[0], steps_left, length)
+        else:
+            list(self._pool.map(lambda member: self._timed(member, steps_left // len(chosen), length), chosen))
+        for member in chosen[: 1 if self._pool is None else None]:
+            self._book(member)
+
+    @staticmethod
+    def _timed(member: TreeMember | LocalMember, steps: int, seconds: float) -> None:
+        began = time.perf_counter()
+        member.run(steps, seconds)
+        member.spent += time.perf_counter() - began
+        member.turns += 1
+
+    def _active(self) -> list[TreeMember | LocalMember]:
+        return [m for m in self._members if not (isinstance(m, TreeMember) and m.tree.exhausted)] or self._members
+
+    def _share(self, member: Member) -> float:
+        leads = isinstance(member, LocalMember) and member.best <= min(m.best for m in self._local)
+        return member.share * (LEADER if leads else 1.0)
+
+    def _book(self, member: TreeMember | LocalMember) -> None:
+        """Take what a turn has found, and prepare the next."""
+        if isinstance(member, TreeMember):
+            self._take_solution(member)
+            return
+        self._collect(member, member.name)
+        if member.bout_over and not self.solved:
+            if self._retreat is not None and self._retreat():
+                self._count_anew()
+            member.next_bout(self._positions)
+            member.restart_at = None
+            self._collect(member, member.name)
+            if self._tree is not None and not self._tree.tree.exhausted:
+                self._tree.tree.suggest(self._positions)
+
+    def _take_solution(self, member: TreeMember) -> None:
+        positions = member.tree.take_solution()
+        if positions is None:
+            self.refuted = member.tree.exhausted and not self.solved
+            return
+        if member.tree.satisfies_all:
+            violated, weight, hard, score = self._constant
+            self._keep(positions, float(score), int(violated), float(weight), int(hard), "tree")
+        else:  # it keeps what is hard; how much that violates of the rest a local member counts, and goes on from there
+            self._local[0].again(positions[None, :])
+            self._collect(self._local[0], "tree")
+
+    def _collect(self, member: LocalMember, found_by: str) -> None:
+        """The best that a local member reports of its present bout."""
+        found = min(member.search.improvements(), key=lambda improvement: improvement.score, default=None)
+        if found is None:
+            return
+        member.best = min(member.best, found.score)
+        if found.score < self._score:
+            positions = member.search.best_positions()[found.run]
+            self._keep(positions, found.score, found.violated, found.weight, found.hard, found_by)
+
+    def _keep(
+        self, positions: npt.NDArray[np.int32], score: float, violated: int, weight: float, hard: int, found_by: str
+    ) -> None:
+        self._positions, self._score = positions.copy(), score
+        seconds = time.perf_counter() - self._began
+        self._improvements.append(Improvement(self.steps, seconds, 0, 0, violated, weight, hard, score, found_by))
+
+    # ── an objective ─────────────────────────────────────────────────────────────────────────────────
+
+    def demand_better(self) -> None:
+        """The bound of the objective has moved past the best assignment: all members go on against the new one."""
+        best = self._positions.copy()
+        self._count_anew(best)
+        seconds = time.perf_counter() - self._began  # the best assignment now violates the bound
+        self._improvements.append(Improvement(self.steps, seconds, 0, 0, 1, 1.0, 1, float("inf"), "initial"))
+        if self._tree is not None and not self._tree.tree.exhausted:
+            self._tree.tree.suggest(best, solution=True)
+        self.refuted = self._tree is not None and self._tree.tree.exhausted
+
+    def _count_anew(self, best: npt.NDArray[np.int32] | None = None) -> None:
+        """A constraint has changed: every local member counts its assignment again at its next turn, or every second
+        one begins at the best."""
+        self._score, self._turn = float("inf"), None
+        for k, member in enumerate(self._local):
+            member.best = float("inf")
+            positions = member.search.positions
+            if best is not None and k % 2 == 0:
+                positions = np.repeat(best[None, :], len(positions), axis=0)
+            member.restart_at = positions

@@ -1,0 +1,70 @@
+"""The constructive search: assigns one variable after another, propagates, and steps back where a domain is empty.
+
+It is complete: given time it finds an assignment that satisfies everything required, or knows that there is none.
+Tight and structured problems are its own; on large, loose or over-constrained ones the local strategies are ahead, so
+it is one member of the portfolio among others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.graph import ConstraintValueGraph
+from anycsp.presolve.network import required, tree_search
+
+
+class TreeSearch:
+    """One tree over the graph of one instance. A step is a decision."""
+
+    def __init__(
+        self,
+        graph: ConstraintValueGraph,
+        seed: int = 0,
+        *,
+        defined: Iterable[int] = (),
+        objective: int = -1,
+        seconds: float | None = None,
+    ) -> None:
+        """`defined` variables follow from the others; `objective` is the constraint that bounds one."""
+        self._objective = objective
+        self._tree = tree_search(
+            graph, defined=defined, objective=objective, seed=seed, seconds=1e9 if seconds is None else seconds
+        )
+        self._told = 0
+        self.satisfies_all = bool(required(graph).all())
+        """Whether a solution violates nothing, and not only nothing that is hard."""
+        self.impossible = bool(graph.constant[0, 0] > 0)
+
+    @property
+    def steps(self) -> int:
+        return int(self._tree.nodes)
+
+    def advance(self, max_steps: int, seconds: float) -> int:
+        return int(self._tree.advance(max_steps, seconds))
+
+    def take_solution(self) -> npt.NDArray[np.int32] | None:
+        """The last solution, where it has not been taken yet."""
+        if self._tree.solutions == self._told:
+            return None
+        self._told = self._tree.solutions
+        positions: npt.NDArray[np.int32] = self._tree.solution()
+        return positions
+
+    def suggest(self, positions: npt.NDArray[np.integer[Any]], solution: bool = False) -> None:
+        """Values to try first; with `solution` an assignment that the next one has to be better than."""
+        self._tree.suggest(np.ascontiguousarray(positions, dtype=np.int32), solution)
+        self._told = self._tree.solutions
+
+    @property
+    def exhausted(self) -> bool:
+        """Nothing (better) is left to be found."""
+        return bool(self._tree.exhausted) or self.impossible
+
+    @property
+    def failed_constraint(self) -> int:
+        """The constraint, in graph order, that left a variable without a value before any decision; −1 for none."""
+        return int(self._tree.root_failure)
