@@ -481,3 +481,13 @@ def test_a_benchmark_in_a_pipe_says_a_line_a_run(tmp_path: Path, capsys: Capture
     assert printed.out == f"1 records in {tmp_path / 'runs.jsonl'}\n"
     assert run([*arguments, "--quiet"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_what_is_proved_unsatisfiable_ends_with_20(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    problem = Problem()
+    x, y = problem.add_variables(2, range(3))
+    problem.add(x + y == 9)
+    path = tmp_path / "impossible.json"
+    write(problem, path)
+    assert run(["solve", str(path), "--time-limit", "5", "--json"]) == 20
+    assert json.loads(capsys.readouterr().out)["status"] == "unsatisfiable"

@@ -69,7 +69,7 @@ def test_infeasible_ends_with_the_least_violated() -> None:
     problem.add(x == 2, hard=True)
     problem.minimize(x)
     result = run(problem, time_limit=0.3)
-    assert result.status == "best-effort"
+    assert result.status == "unsatisfiable"
     assert result.violated == 1
 
 

@@ -34,7 +34,8 @@ from anycsp.model.problem import Problem
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
 
-SATISFIED = 10
+EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20}
+"""Those of the solver competitions; every other status ends with 0."""
 
 EPILOG = """
 \b
@@ -46,9 +47,9 @@ Examples:
   anycsp solve G22.txt --seed 7 --trace trace.jsonl
   anycsp solve problem.json --hint answer.json --steps 1000
 \b
-Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE` or
-`s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best found so far.
-Exit codes: 10 satisfied, 0 best effort or interrupted, 2 bad input or usage, 1 internal error.
+Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`,
+`s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best found so far.
+Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted, 2 bad input or usage, 1 internal error.
 """
 
 
@@ -114,7 +115,7 @@ def solve(
     report.answer(problem, result)
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
-    return SATISFIED if result.status == "satisfied" else 0
+    return EXIT_CODES.get(result.status, 0)
 
 
 def _stop_on_signals() -> threading.Event:
@@ -231,7 +232,9 @@ class Report:
 
 def verdict(problem: Problem, result: Result) -> str:
     """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
-    is what is optimised; otherwise all. Never UNSATISFIABLE nor OPTIMUM FOUND: the search proves nothing."""
+    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible."""
+    if result.status == "unsatisfiable":
+        return "UNSATISFIABLE"
     weighed = problem.objective is not None and problem.objective.is_violated_weight
     soft = weighed or any(block.terms.hard.any() for block in problem.blocks)
     return "SATISFIABLE" if (result.hard_violated == 0 if soft else result.violated == 0) else "UNKNOWN"

@@ -97,7 +97,10 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
         self.cpm_status = SolverStatus(self.name)
         self.cpm_status.solve_time = time.perf_counter() - began
         found = result.violated == 0
-        self.cpm_status.exitstatus = ExitStatus.FEASIBLE if found else ExitStatus.UNKNOWN
+        refuted = result.status == "unsatisfiable"
+        self.cpm_status.exitstatus = (
+            ExitStatus.FEASIBLE if found else ExitStatus.UNSATISFIABLE if refuted else ExitStatus.UNKNOWN
+        )
         self.objective_value_ = None
         for x in self.user_vars:
             if not found:

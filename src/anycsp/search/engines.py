@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from anycsp.engine import Engine
+from anycsp.model.structure import kind_of
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
@@ -58,7 +59,11 @@ def portfolio(
         tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, seconds=options.seconds)
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
-    return Portfolio(graph, tree, shares["tree"], members, threads, by_steps=by_steps, retreat=retreat)
+    ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
+    return Portfolio(
+        graph, tree, shares["tree"], members, threads,
+        by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+    )  # fmt: skip
 
 
 def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:

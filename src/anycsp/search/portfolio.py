@@ -126,9 +126,12 @@ class Portfolio:
         *,
         by_steps: bool = False,
         retreat: Callable[[], bool] | None = None,
+        ends_at_proof: bool = True,
     ) -> None:
-        """`retreat` asks less of an objective, and says whether it did."""
+        """`retreat` asks less of an objective, and says whether it did. Without `ends_at_proof` the search goes on to
+        violate as little as it can, though it is known that something will be."""
         self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
+        self._ends_at_proof, self._demanding = ends_at_proof, False
         self._constant = graph.constant[0]
         self._local = list(local)
         self._tree = None if tree is None else TreeMember(tree, tree_share)
@@ -185,8 +188,11 @@ class Portfolio:
 
     @property
     def concluded(self) -> bool:
-        """Whether nothing better than the best can exist."""
-        return self.refuted or self.solved
+        """Whether going on is pointless: nothing can be better, or the question is answered with no and every local
+        member has had a bout to violate little."""
+        if self.refuted and self._ends_at_proof:
+            return all(member.steps >= FIRST_BOUT for member in self._local) or self._demanding
+        return self.solved
 
     # ── turns ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -277,6 +283,7 @@ class Portfolio:
     def demand_better(self) -> None:
         """The bound of the objective has moved past the best assignment: all members go on against the new one."""
         best = self._positions.copy()
+        self._demanding = True
         self._count_anew(best)
         seconds = time.perf_counter() - self._began  # the best assignment now violates the bound
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, 1, 1.0, 1, float("inf"), "initial"))

@@ -19,3 +19,6 @@ TREE_BESIDE_ONE = 0.1
 
 RACED = frozenset({Kind.STRUCTURED, Kind.TABLES})
 """Kinds on which no strategy leads."""
+
+MINIMISED = frozenset({Kind.FORMULA, Kind.BINARY})
+"""Kinds that are as often Max-SAT and MaxCSP as decisions: a proof that not all can hold does not end their search."""
