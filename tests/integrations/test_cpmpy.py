@@ -95,7 +95,7 @@ def test_hints_and_status() -> None:
     assert x.value().tolist() == [9, 9, 9]
     impossible = CPM_anycsp(cp.Model(sum(x) == 28))
     assert not impossible.solve(time_limit=0.2)
-    assert impossible.status().exitstatus == ExitStatus.UNKNOWN, "an incomplete search never says unsatisfiable"
+    assert impossible.status().exitstatus == ExitStatus.UNSATISFIABLE, "propagation has proved it"
     assert x[0].value() is None
 
 
