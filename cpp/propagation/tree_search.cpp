@@ -9,6 +9,8 @@ constexpr double kFirstCutoff = 10, kCutoffGrowth = 1.1;  // those of ACE: quick
 constexpr size_t kLongestNogood = 20;                     // longer ones hardly ever become unit
 constexpr int64_t kNeighbourhoodFailures = 150;
 constexpr int64_t kPatience = 5000;  // failures before a solution that others found is good enough to stay near
+constexpr int32_t kWideDomain = 32;  // values from which on a variable is kept in a window, of this part of its range
+constexpr double kWindow = 0.03;
 constexpr double kWholeShare = 0.2;  // of the failures go into the whole problem, so that it can be exhausted
 
 }  // namespace
@@ -195,7 +197,7 @@ int32_t TreeSearch::pick_variable() {
 // Near the best solution what it has; elsewhere, in turns of restarts, what is best for the objective, the first
 // position, a suggested or a random one: no single order is good for every problem.
 int32_t TreeSearch::pick_position(int32_t x) {
-    const bool near = in_neighbourhood_ || restarts_ % 2 == 1;
+    const bool near = in_neighbourhood_ ? !windows_ : restarts_ % 2 == 1;
     if (near && preferred_[x] >= 0 && store_.has(x, preferred_[x])) return preferred_[x];
     if (random_positions_) {
         int32_t k = static_cast<int32_t>(random_.below(static_cast<uint32_t>(store_.size(x)))),
@@ -221,10 +223,11 @@ void TreeSearch::open_neighbourhood() {
     in_neighbourhood_ = true;
     ++neighbourhoods_;
     // What propagation has decided by then is left to it: the demand for a better solution may need it free.
-    for (size_t i = 0; i < kept.size(); ++i) {
-        if (store_.fixed(kept[i]) || !store_.has(kept[i], best_[kept[i]])) continue;
+    windows_ = neighbourhoods_ % 3 == 0;
+    for (int32_t x : kept) {
+        if (store_.fixed(x) || !store_.has(x, best_[x])) continue;
         store_.push();
-        if (!store_.fix(kept[i], best_[kept[i]]) || !network_->propagate()) {
+        if (!keep_near(x) || !network_->propagate()) {
             give_more_weight(network_->failed);
             store_.pop();
             ++failures_;
@@ -233,6 +236,18 @@ void TreeSearch::open_neighbourhood() {
     }
     failures_left_ = kNeighbourhoodFailures;
     last_conflict_ = -1;
+}
+
+// At its position in the best solution; in a third of the neighbourhoods a wide variable, such as a starting time, may
+// move within a window around it, since fixed times leave no room for an exchange.
+bool TreeSearch::keep_near(int32_t x) {
+    const Problem& problem = network_->problem();
+    const int32_t size = problem.domain_size(x);
+    if (!windows_ || size < kWideDomain) return store_.fix(x, best_[x]);
+    const int64_t low = problem.value[problem.value_start[x]], high = problem.value[problem.value_start[x + 1] - 1];
+    const int64_t room = std::max<int64_t>(1, static_cast<int64_t>(double(std::abs(high - low)) * kWindow));
+    const int64_t now = store_.value(x, best_[x]);
+    return store_.at_least(x, now - room) && store_.at_most(x, now + room);
 }
 
 void TreeSearch::close_neighbourhood(bool complete) {
@@ -261,7 +276,7 @@ void TreeSearch::free_around(int32_t target, std::vector<uint8_t>& free) {
         ++count;
         return true;
     };
-    if (neighbourhoods_ % 2 == 0) {
+    if (random_.below(2) == 0) {
         while (count < std::min<int32_t>(target, static_cast<int32_t>(all.size())))
             release(all[random_.below(static_cast<uint32_t>(all.size()))]);
         return;

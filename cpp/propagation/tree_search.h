@@ -55,6 +55,7 @@ class TreeSearch {
     void back_to(int32_t level);
     void give_more_weight(int32_t constraint);
     void open_neighbourhood();
+    bool keep_near(int32_t x);
     void close_neighbourhood(bool complete);
     void free_around(int32_t target, std::vector<uint8_t>& free);
     int32_t pick_variable();
@@ -84,7 +85,7 @@ class TreeSearch {
     std::vector<int32_t> best_, preferred_;
     int64_t neighbourhoods_ = 0;
     double freed_;  // variables a neighbourhood frees
-    bool in_neighbourhood_ = false;
+    bool in_neighbourhood_ = false, windows_ = false;
     int64_t rest_until_ = 0;  // failures at which the next neighbourhood opens
 };
 

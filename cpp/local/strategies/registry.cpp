@@ -10,6 +10,7 @@ std::unique_ptr<Strategy> make_walksat(Run&, Parameters&);
 std::unique_ptr<Strategy> make_probsat(Run&, Parameters&);
 std::unique_ptr<Strategy> make_ccls(Run&, Parameters&);
 std::unique_ptr<Strategy> make_weighting(Run&, Parameters&);
+std::unique_ptr<Strategy> make_focused(Run&, Parameters&);
 
 const StrategyDefinition& strategy_named(const std::string& name) {
     static const StrategyDefinition strategies[] = {
@@ -19,6 +20,7 @@ const StrategyDefinition& strategy_named(const std::string& name) {
         {"probsat", make_probsat},
         {"ccls", make_ccls},
         {"weighting", make_weighting},
+        {"focused", make_focused, false, 1 << 16},  // most moves are proposals that are refused
     };
     for (const StrategyDefinition& strategy : strategies)
         if (name == strategy.name) return strategy;

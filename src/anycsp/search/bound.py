@@ -11,11 +11,16 @@ import numpy.typing as npt
 
 from anycsp.constraints.comparison import OPERATORS, ComparisonBlock
 from anycsp.constraints.linear import LinearBlock
+from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph
 from anycsp.model.expressions import Operand, Variable, bounds, operation
 from anycsp.model.lowering import block_of
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
+
+
+class TooWide(Exception):
+    """The objective is neither a sum, an extremum nor a count, and an auxiliary variable for it would be too wide."""
 
 
 class BoundedProblem:
@@ -45,7 +50,10 @@ class BoundedProblem:
             block = block_of(problem, comparison, problem.new_terms(1.0, True))
             if isinstance(block, ComparisonBlock) and len(block.scope):
                 return block
-            expression = problem.define(expression)
+            try:
+                expression = problem.define(expression)
+            except ProblemError as error:
+                raise TooWide(str(error)) from error
         symbol = "<=" if self._minimizes else ">="
         scope = np.array([expression.index], dtype=np.int64)
         return LinearBlock.one(problem.domain_list, scope, [1], symbol, self._loose, problem.new_terms(1.0, True))

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from anycsp.engine import Engine
-from anycsp.model.structure import kind_of
+from anycsp.model.structure import is_decision, kind_of
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
 from anycsp.search import prior
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.choose import choose_shares, choose_strategy, fits_tree
+from anycsp.search.enumeration import Enumeration, is_tiny
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
@@ -28,7 +29,10 @@ def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engin
 
 
 def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
-    """One strategy, the tree beside one, or several of them in turns: search/choose.py says which."""
+    """All assignments where they are few; otherwise one strategy, the tree beside one, or several of them in turns:
+    search/choose.py says which."""
+    if is_tiny(prepared.graph):
+        return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
     shares = choose_shares(prepared.problem, prepared.graph)
     if "tree" in shares:
         return portfolio(prepared, plan, options)

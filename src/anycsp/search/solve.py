@@ -11,12 +11,13 @@ import numpy.typing as npt
 from anycsp.engine import Engine
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.problem import Assignment, Problem, Violation
+from anycsp.model.quadratic import as_soft_constraints
 from anycsp.neural.engine import profiled
 from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model
 from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
-from anycsp.search.bound import BoundedProblem
+from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, drive
 from anycsp.search.engines import make_engine, portfolio
 from anycsp.search.improve import improve
@@ -86,7 +87,21 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
 def improved(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` for a problem with an objective, by compiled search."""
     assert problem.objective is not None
-    bounded = BoundedProblem(problem, problem.objective)
+    weighted = as_soft_constraints(problem)
+    if weighted is not None:
+        found = solve_with(weighted, options)
+        return replace(
+            found,
+            status="interrupted" if found.status == "interrupted" else "satisfied",
+            violated=0,
+            violated_weight=0.0,
+            constraints=0,
+            objective=objective_of(problem, 0.0, found.positions),
+        )
+    try:
+        bounded = BoundedProblem(problem, problem.objective)
+    except TooWide:
+        return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
     engine = portfolio(prepared, plan, options, bounded)

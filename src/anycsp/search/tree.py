@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.graph import ConstraintValueGraph
-from anycsp.presolve.network import required, tree_search
+from anycsp.presolve.network import FOREVER, required, tree_search
 
 
 class TreeSearch:
@@ -29,13 +29,18 @@ class TreeSearch:
         objective: int = -1,
         seconds: float | None = None,
     ) -> None:
-        """`defined` variables follow from the others; `objective` is the constraint that bounds one."""
-        self._objective = objective
+        """`defined` variables follow from the others; `objective` is the constraint that bounds one. A problem with an
+        objective asks for an assignment that violates nothing, so then everything is required."""
         self._tree = tree_search(
-            graph, defined=defined, objective=objective, seed=seed, seconds=1e9 if seconds is None else seconds
+            graph,
+            defined=defined,
+            objective=objective,
+            all_required=objective >= 0,
+            seed=seed,
+            seconds=FOREVER if seconds is None else seconds,
         )
         self._told = 0
-        self.satisfies_all = bool(required(graph).all())
+        self.satisfies_all = objective >= 0 or bool(required(graph).all())
         """Whether a solution violates nothing, and not only nothing that is hard."""
         self.impossible = bool(graph.constant[0, 0] > 0)
 

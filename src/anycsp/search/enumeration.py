@@ -1,0 +1,116 @@
+"""Tiny problems: every assignment is looked at, so that the answer is the best there is and the search ends at once.
+
+The assignments are visited in a reflected Gray code, one variable moving by one position at a time, so that each costs
+a move and not a recount.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp import native
+from anycsp.engine import Improvement
+from anycsp.graph import ConstraintValueGraph
+from anycsp.presolve.network import required
+from anycsp.search.local import LocalSearch
+
+MOST_ASSIGNMENTS = 1 << 14
+"""A few hundredths of a second, which is what starting any other search costs."""
+
+
+def is_tiny(graph: ConstraintValueGraph) -> bool:
+    return bool(math.prod(graph.domains.sizes.tolist()) <= MOST_ASSIGNMENTS)
+
+
+class Enumeration:
+    """All assignments of the graph of one instance; see `Engine` for the face. A step is an assignment."""
+
+    def __init__(self, graph: ConstraintValueGraph, seed: int = 0, *, decides: bool = True) -> None:
+        """`decides`: everything is meant to be satisfied, so that a violation that cannot be avoided is an answer."""
+        self._graph, self._decides = graph, decides
+        self._counter = LocalSearch(graph, "walksat", 1, seed)
+        """Counts an assignment as every engine does."""
+        self._state = native.module().LocalState(graph.native_problem, False, False, graph.external_labels)
+        self._improvements: list[Improvement] = []
+        self.steps = 0
+        self._rest: Iterator[tuple[int, int]] = iter(())
+        self._over = False
+
+    def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
+        self._counter.start(None if positions is None else positions[:1])
+        self._improvements = self._counter.improvements()
+        self._best: npt.NDArray[np.int32] = self._counter.best_positions()[0].copy()
+        self._state.place(self._best[None, :], self._state.score_weights())
+        self._least = self._state.score()
+        # The code begins where all positions are 0; the start may well be better than that.
+        self._now = np.zeros_like(self._best)
+        self._state.place(self._now[None, :], self._state.score_weights())
+        self.steps, self._over = 0, False
+        self._look()
+        self._rest = gray_code(self._graph.domains.sizes.tolist())
+
+    def advance(self, max_steps: int, seconds: float) -> int:
+        """So few assignments need no look at the clock."""
+        taken = 0
+        for taken, (x, position) in enumerate(self._rest, start=1):
+            self._state.move(x, position)
+            self._now[x] = position
+            self._look()
+            if taken >= max_steps:
+                break
+        else:
+            self._over = True
+        self.steps += taken
+        self._report()
+        return taken
+
+    def _look(self) -> None:
+        if self._state.score() < self._least:
+            self._least, self._best = self._state.score(), self._now.copy()
+
+    def _report(self) -> None:
+        self._counter.start(self._best[None, :])
+        self._improvements += [
+            i._replace(step=self.steps, found_by="enumeration") for i in self._counter.improvements()
+        ]
+
+    def improvements(self) -> list[Improvement]:
+        found, self._improvements = self._improvements, []
+        return found
+
+    def best_score(self) -> npt.NDArray[np.float64]:
+        return self._counter.best_score()
+
+    def best_positions(self) -> npt.NDArray[np.int32]:
+        return self._best[None, :]
+
+    @property
+    def concluded(self) -> bool:
+        return self._over
+
+    @property
+    def refuted(self) -> bool:
+        """All have been seen, and each violates something that must hold."""
+        constant = self._graph.constant[0]
+        must_hold = bool(required(self._graph).all()) and self._graph.num_constraints > 0
+        return self._over and self._decides and must_hold and float(self.best_score()[0, 0]) > constant[3]
+
+
+def gray_code(sizes: list[int]) -> Iterator[tuple[int, int]]:
+    """(variable, its next position) from all positions 0 through every assignment once."""
+    positions, directions = [0] * len(sizes), [1] * len(sizes)
+    while True:
+        for x, size in enumerate(sizes):
+            following = positions[x] + directions[x]
+            if 0 <= following < size:
+                positions[x] = following
+                yield x, following
+                break
+            directions[x] = -directions[x]
+        else:
+            return

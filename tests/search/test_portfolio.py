@@ -1,0 +1,97 @@
+"""The portfolio, the tree behind it and the enumeration of tiny problems: optima are optima, proofs are true."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from families import FAMILIES
+from random_problems import random_problem
+
+from anycsp import Problem, native, solve
+from anycsp.model.expressions import maximum, minimum
+from anycsp.model.problem import Violation
+from anycsp.search import enumeration
+
+pytestmark = pytest.mark.skipif(not native.available(), reason="compiled search")
+
+
+def assignments(problem: Problem) -> list[np.ndarray]:
+    grid = product(*(range(len(problem.domain(x))) for x in range(problem.num_variables)))
+    return [np.array(at, dtype=np.int32) for at in grid]
+
+
+def order(counted: Violation) -> tuple[int, float]:
+    return counted.hard, counted.weight
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_optimum_of_a_tiny_problem_is_found_from_every_start(seed: int) -> None:
+    problem = random_problem(seed, max_variables=4, weighted=False)
+    every = assignments(problem)
+    least = min(problem.violation_of_positions(at).violated for at in every)
+    for at in every[:: max(1, len(every) // 7)]:
+        hint = [problem.domain(x).external(int(p)) for x, p in enumerate(at)]
+        result = solve(problem, search="local", hint=hint, time_limit=5, seed=seed)
+        assert result.violated == least
+        assert result.seconds < 4, "nothing better can exist: the search ends"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_race_satisfies_what_can_be_and_refutes_what_cannot(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with the enumeration of tiny problems out of the way."""
+    monkeypatch.setattr(enumeration, "MOST_ASSIGNMENTS", 0)
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    for _ in range(5):
+        problem.add_variable(rng.choice(np.arange(-3, 5), int(rng.integers(2, 5)), replace=False).tolist())
+    for _ in range(int(rng.integers(2, 6))):
+        FAMILIES[rng.integers(len(FAMILIES))](problem, rng, {"hard": True})
+    possible = any(problem.violation_of_positions(at).violated == 0 for at in assignments(problem))
+    result = solve(problem, search="local", steps=200_000, seed=seed, presolve=False)
+    assert (result.violated == 0) == possible
+    assert result.status == ("satisfied" if possible else "unsatisfiable")
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@pytest.mark.parametrize("seed", range(25))
+def test_the_optimum_of_an_objective_is_reached_whatever_its_form(seed: int, hard: bool) -> None:
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    x = problem.add_variables(4, range(-2, 4))
+    problem.add(x[0] + x[1] * 2 >= int(rng.integers(-2, 4)), hard=hard)
+    problem.add_all_different(x[1:], hard=hard)
+    forms = [
+        lambda: x[0] + 2 * x[1] - 3 * x[2],
+        lambda: maximum(x) + 0,
+        lambda: minimum([x[0] + 1, x[2], x[3]]),
+        lambda: x[0] * x[1] - x[2] * x[3],
+        lambda: abs(x[0] - x[3]) + x[1],
+        lambda: x[2],
+    ]
+    expression = forms[seed % len(forms)]()
+    kind = "minimize" if rng.integers(2) else "maximize"
+    getattr(problem, kind)(expression)
+    assert problem.objective is not None
+    feasible = [at for at in assignments(problem) if problem.violation_of_positions(at).violated == 0]
+    values = [problem.objective.value(0.0, problem.values(at)) for at in feasible]
+    result = solve(problem, search="local", time_limit=10, seed=seed)
+    assert result.objective is not None
+    assert result.objective["value"] == (min(values) if kind == "minimize" else max(values))
+    assert result.violated == 0
+    assert result.seconds < 9, "the tree has proved that nothing is better"
+
+
+def test_a_quadratic_objective_over_booleans_is_searched_as_soft_constraints() -> None:
+    rng = np.random.default_rng(0)
+    matrix = rng.integers(-9, 10, (9, 9)).tolist()
+    problem = Problem()
+    x = problem.add_variables(9, range(2))
+    problem.maximize(sum(matrix[i][j] * x[i] * x[j] for i in range(9) for j in range(i, 9)) + 5)
+    values = [
+        sum(matrix[i][j] * a[i] * a[j] for i in range(9) for j in range(i, 9)) + 5 for a in product((0, 1), repeat=9)
+    ]
+    result = solve(problem, time_limit=5)
+    assert result.objective == {"kind": "maximize", "value": max(values)}
+    assert result.status == "satisfied"
