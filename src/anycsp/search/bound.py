@@ -30,6 +30,7 @@ class BoundedProblem:
         assert objective.expression is not None
         self.problem = problem.copy()
         self.problem.objective = None
+        self.problem.require_all()  # only assignments that violate nothing are compared by the objective
         self._minimizes = objective.kind == "minimize"
         low, high = bounds(objective.expression, problem.bounds)
         self._loose, self._best_possible = (high, low) if self._minimizes else (low, high)
