@@ -142,7 +142,7 @@ def test_job_shop(makespan_variable: bool) -> None:
             busy |= slots
 
 
-@pytest.mark.parametrize(("seed", "optimum"), [(0, 299), (1, 413), (2, 361)])
+@pytest.mark.parametrize(("seed", "optimum"), [(0, 299), (1, 413), pytest.param(2, 361, marks=pytest.mark.slow)])
 def test_travelling_salesman_of_20_cities(seed: int, optimum: int) -> None:
     assert optimised(models.travelling_salesman(models.distances(20, seed))) == optimum
 
