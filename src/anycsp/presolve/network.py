@@ -36,16 +36,14 @@ def tree_search(
     *,
     defined: Iterable[int] = (),
     objective: int = -1,
-    all_required: bool = False,
     seed: int = 0,
     seconds: float = FOREVER,
 ) -> Any:
     """A search that constructs solutions. `defined` variables are branched on last; `objective` is the constraint (in
-    graph order) that bounds one. With `all_required` soft constraints must hold too."""
-    enforced = np.ones(graph.num_constraints, dtype=np.uint8) if all_required else required(graph)
+    graph order) that bounds one."""
     decisions = np.ones(graph.num_variables, dtype=np.uint8)
     decisions[list(defined)] = 0
     return native.module().TreeSearch(
-        graph.native_problem, graph.native_families, enforced, decisions, objective, seed & (2**64 - 1),
+        graph.native_problem, graph.native_families, required(graph), decisions, objective, seed & (2**64 - 1),
         graph.external_labels, seconds,
     )  # fmt: skip

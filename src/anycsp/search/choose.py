@@ -36,12 +36,16 @@ def choose_strategy(problem: Problem) -> str:
 
 
 LARGEST_TREE = 3_000_000
-"""Edges beyond which propagators are not built: the time to build them belongs to the moves. A clause or ≠ looks at its
-slots only."""
+"""Edges beyond which propagators are not built: the time to build them belongs to the moves. A clause, a ≠ and a rule
+look at positions or bounds, and count by their slots."""
+
+
+LARGEST_RACE = 3_000_000
+"""Edges beyond which one strategy has all the time: every member keeps costs of its own and begins by counting them."""
 
 
 def fits_tree(graph: ConstraintValueGraph) -> bool:
-    by_slot, sizes = ("clause", "matching"), graph.domains.sizes
+    by_slot, sizes = ("clause", "matching", "rule", "linear"), graph.domains.sizes
     looked_at = [len(l.scope) if l.native_kind in by_slot else int(sizes[l.scope].sum()) for l in graph.labellings]
     return sum(looked_at) <= LARGEST_TREE
 
@@ -50,11 +54,12 @@ def choose_shares(problem: Problem, graph: ConstraintValueGraph) -> dict[str, fl
     """The members of local search and their shares of the time. Where nothing must hold there is no tree: it could
     only say what nobody asked."""
     kind, strategy = kind_of(problem), choose_strategy(problem)
-    must_hold = bool(required(graph).any()) and (kind is not Kind.FORMULA or may_be_satisfiable(problem))
-    if kind is Kind.CUT or not must_hold or not fits_tree(graph):
+    in_doubt = kind is Kind.FORMULA and not graph.terms.hard.any() and not may_be_satisfiable(problem)
+    tree = kind is not Kind.CUT and bool(required(graph).any()) and not in_doubt and fits_tree(graph)
+    if kind in prior.RACED and graph.num_edges <= LARGEST_RACE:
+        return prior.STRUCTURED if tree else {name: s for name, s in prior.STRUCTURED.items() if name != "tree"}
+    if not tree:
         return {strategy: 1.0}
-    if kind in prior.RACED:
-        return prior.STRUCTURED
     return {"tree": prior.TREE_BESIDE_ONE, strategy: 1.0 - prior.TREE_BESIDE_ONE}
 
 

@@ -34,7 +34,7 @@ def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     if is_tiny(prepared.graph):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
     shares = choose_shares(prepared.problem, prepared.graph)
-    if "tree" in shares:
+    if len(shares) > 1:
         return portfolio(prepared, plan, options)
     (strategy,) = shares
     return LocalSearch(
@@ -58,14 +58,14 @@ def portfolio(
         search = LocalSearch(graph, name, runs, options.seed + k, threads, steps=options.steps, seconds=options.seconds)
         members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
     tree = None
-    if fits_tree(graph):
+    if "tree" in shares and fits_tree(graph):
         defined = prepared.problem.definitions
         tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, seconds=options.seconds)
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
     ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
     return Portfolio(
-        graph, tree, shares["tree"], members, threads,
+        graph, tree, shares.get("tree", 0.0), members, threads,
         by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
     )  # fmt: skip
 

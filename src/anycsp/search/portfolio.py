@@ -106,7 +106,8 @@ class LocalMember(Member):
             positions, self.restart_at = self.restart_at, None
             self.again(positions)
         left = steps if self.bout is None else self.bout - self.search.steps
-        self.search.advance(min(steps, max(1, left)), seconds)
+        if steps > 0:
+            self.search.advance(min(steps, max(1, left)), seconds)
 
 
 class Portfolio:
@@ -154,10 +155,14 @@ class Portfolio:
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         self._began = time.perf_counter()
         for k, member in enumerate(self._local):
-            if positions is not None:  # as many rows as the member has runs, the first of them where it has one
-                rows = (np.arange(member.search.runs) + k) % len(positions)
-            member.search.start(None if positions is None else positions[rows], steps=member.bout)
-            self._collect(member, "initial")
+            if positions is None:
+                member.search.start(None, steps=member.bout)
+            else:  # as many rows as the member has runs, the first of them where it has one
+                member.restart_at = positions[(np.arange(member.search.runs) + k) % len(positions)]
+        # Counting a first assignment costs time: the others do so in their first turns.
+        if positions is not None:
+            self._local[0].run(0, 0.0)
+        self._collect(self._local[0], "initial")
 
     def advance(self, max_steps: int, seconds: float) -> int:
         """Turns until the time is up, a member violates nothing, or nothing better can exist."""
@@ -228,7 +233,7 @@ class Portfolio:
         member.turns += 1
 
     def _active(self) -> list[TreeMember | LocalMember]:
-        return [m for m in self._members if not (isinstance(m, TreeMember) and m.tree.exhausted)] or self._members
+        return [m for m in self._members if not (isinstance(m, TreeMember) and m.tree.over)] or self._members
 
     def _share(self, member: Member) -> float:
         leads = isinstance(member, LocalMember) and member.best <= min(m.best for m in self._local)

@@ -29,18 +29,16 @@ class TreeSearch:
         objective: int = -1,
         seconds: float | None = None,
     ) -> None:
-        """`defined` variables follow from the others; `objective` is the constraint that bounds one. A problem with an
-        objective asks for an assignment that violates nothing, so then everything is required."""
+        """`defined` variables follow from the others; `objective` is the constraint that bounds one."""
         self._tree = tree_search(
             graph,
             defined=defined,
             objective=objective,
-            all_required=objective >= 0,
             seed=seed,
             seconds=FOREVER if seconds is None else seconds,
         )
         self._told = 0
-        self.satisfies_all = objective >= 0 or bool(required(graph).all())
+        self.satisfies_all = bool(required(graph).all())
         """Whether a solution violates nothing, and not only nothing that is hard."""
         self.impossible = bool(graph.constant[0, 0] > 0)
 
@@ -68,6 +66,11 @@ class TreeSearch:
     def exhausted(self) -> bool:
         """Nothing (better) is left to be found."""
         return bool(self._tree.exhausted) or self.impossible
+
+    @property
+    def over(self) -> bool:
+        """Nothing comes of more turns: the tree is exhausted, or its time is."""
+        return self.exhausted or bool(self._tree.late)
 
     @property
     def failed_constraint(self) -> int:
