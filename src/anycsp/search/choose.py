@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from anycsp import native
 from anycsp.errors import ModelError
 from anycsp.graph import ConstraintValueGraph
@@ -58,9 +60,18 @@ def choose_shares(problem: Problem, graph: ConstraintValueGraph) -> dict[str, fl
     tree = kind is not Kind.CUT and bool(required(graph).any()) and not in_doubt and fits_tree(graph)
     if kind in prior.RACED and graph.num_edges <= LARGEST_RACE:
         return prior.STRUCTURED if tree else {name: s for name, s in prior.STRUCTURED.items() if name != "tree"}
+    if kind is Kind.COLORING and tree and int(graph.domains.sizes.max()) <= prior.MOST_FEW:
+        return prior.FEW_COLORS
     if not tree:
         return {strategy: 1.0}
     return {"tree": prior.TREE_BESIDE_ONE, strategy: 1.0 - prior.TREE_BESIDE_ONE}
+
+
+def choose_parameters(strategy: str, graph: ConstraintValueGraph) -> dict[str, Any]:
+    """What a strategy is told beside its defaults."""
+    if strategy != "focused":
+        return {}
+    return {"eta": min(1.0, prior.FOCUS / max(2, int(graph.domains.sizes.max())))}
 
 
 def choose_model(problem: Problem) -> str:

@@ -13,7 +13,7 @@ from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
 from anycsp.search import prior
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.choose import choose_shares, choose_strategy, fits_tree
+from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
@@ -55,7 +55,10 @@ def portfolio(
     rng = np.random.default_rng([options.seed & (2**64 - 1), 1])
     members = []
     for k, name in enumerate(strategies):
-        search = LocalSearch(graph, name, runs, options.seed + k, threads, steps=options.steps, seconds=options.seconds)
+        search = LocalSearch(
+            graph, name, runs, options.seed + k, threads,
+            steps=options.steps, seconds=options.seconds, **choose_parameters(name, graph),
+        )  # fmt: skip
         members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
     tree = None
     if "tree" in shares and fits_tree(graph):

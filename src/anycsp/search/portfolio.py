@@ -25,11 +25,13 @@ FIRST_TURN = 0.01
 """Seconds of the first turns: many problems are solved in less by one member and never by another."""
 LONGEST_TURN = 0.25
 """Turns double up to this: longer ones save nothing, and an answer would wait for its turn."""
-TURN_STEPS = {"tree": 256, "annealing": 1 << 15}
+PROPOSE = ("annealing", "focused")
+"""Strategies whose moves are mere proposals, most of them refused."""
+TURN_STEPS = {"tree": 256, **dict.fromkeys(PROPOSE, 1 << 15)}
 """Steps of a turn where only steps are limited, so that the clock decides nothing."""
 OTHER_TURN_STEPS = 1 << 12
 FIRST_BOUT = 1 << 13
-"""Moves of a local member's first bout. Annealing gets eight times as many: its moves are mere proposals."""
+"""Moves of a local member's first bout; proposals eight times as many."""
 LEADER = 3.0
 """What the share of the leading local strategy is multiplied by."""
 
@@ -73,7 +75,7 @@ class LocalMember(Member):
         self._earlier = self._bouts = 0
         self.restart_at: npt.NDArray[np.integer[Any]] | None = None
         """Where the next turn begins: counting anew costs time, which is the member's own."""
-        self.bout = (FIRST_BOUT * (8 if self.name == "annealing" else 1)) if bouts else None
+        self.bout = (FIRST_BOUT * (8 if self.name in PROPOSE else 1)) if bouts else None
 
     @property
     def steps(self) -> int:
