@@ -11,7 +11,7 @@ from random_problems import random_problem
 
 from anycsp import Problem, native, solve
 from anycsp.model.expressions import maximum, minimum
-from anycsp.model.problem import Violation
+from anycsp.model.objective import Objective
 from anycsp.search import enumeration
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="compiled search")
@@ -20,10 +20,6 @@ pytestmark = pytest.mark.skipif(not native.available(), reason="compiled search"
 def assignments(problem: Problem) -> list[np.ndarray]:
     grid = product(*(range(len(problem.domain(x))) for x in range(problem.num_variables)))
     return [np.array(at, dtype=np.int32) for at in grid]
-
-
-def order(counted: Violation) -> tuple[int, float]:
-    return counted.hard, counted.weight
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -95,3 +91,13 @@ def test_a_quadratic_objective_over_booleans_is_searched_as_soft_constraints() -
     result = solve(problem, time_limit=5)
     assert result.objective == {"kind": "maximize", "value": max(values)}
     assert result.status == "satisfied"
+
+
+def test_a_cost_that_cannot_be_avoided_is_no_contradiction() -> None:
+    """Where violated weight is what is optimised, equal weights do not make soft constraints required."""
+    problem = Problem()
+    x, y = problem.add_variables(2, range(3))
+    problem.add(x == y, weight=3)
+    problem.add(x != y, weight=3)
+    problem.objective = Objective("cost")
+    assert solve(problem, time_limit=0.2).status == "best-effort"

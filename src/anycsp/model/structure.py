@@ -74,7 +74,10 @@ def may_be_satisfiable(problem: Problem) -> bool:
 
 
 def is_decision(problem: Problem) -> bool:
-    """Whether everything is meant to be satisfied: not a cut, and not a formula too dense to be satisfiable."""
+    """Whether everything is meant to be satisfied: not where violated weight is what is optimised (a cut, a cost), and
+    not a formula too dense to be satisfiable."""
+    if problem.objective is not None and problem.objective.is_violated_weight:
+        return False
     kind = kind_of(problem)
     return kind is not Kind.CUT and (kind is not Kind.FORMULA or may_be_satisfiable(problem))
 

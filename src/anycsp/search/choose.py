@@ -52,12 +52,12 @@ def fits_tree(graph: ConstraintValueGraph) -> bool:
     return sum(looked_at) <= LARGEST_TREE
 
 
-def choose_shares(problem: Problem, graph: ConstraintValueGraph) -> dict[str, float]:
-    """The members of local search and their shares of the time. Where nothing must hold there is no tree: it could
-    only say what nobody asked."""
+def choose_shares(problem: Problem, graph: ConstraintValueGraph, decision: bool) -> dict[str, float]:
+    """The members of local search and their shares of the time. Where nothing must hold, neither hard constraints nor,
+    in a `decision`, all of them, there is no tree: it could only say what nobody asked."""
     kind, strategy = kind_of(problem), choose_strategy(problem)
-    in_doubt = kind is Kind.FORMULA and not graph.terms.hard.any() and not may_be_satisfiable(problem)
-    tree = kind is not Kind.CUT and bool(required(graph).any()) and not in_doubt and fits_tree(graph)
+    must_hold = bool(graph.terms.hard.any()) or (decision and bool(required(graph).any()))
+    tree = kind is not Kind.CUT and must_hold and fits_tree(graph)
     if kind in prior.RACED and graph.num_edges <= LARGEST_RACE:
         return prior.STRUCTURED if tree else {name: s for name, s in prior.STRUCTURED.items() if name != "tree"}
     if kind is Kind.COLORING and tree and int(graph.domains.sizes.max()) <= prior.MOST_FEW:

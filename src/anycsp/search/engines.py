@@ -33,7 +33,7 @@ def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     search/choose.py says which."""
     if is_tiny(prepared.graph):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
-    shares = choose_shares(prepared.problem, prepared.graph)
+    shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole))
     if len(shares) > 1:
         return portfolio(prepared, plan, options)
     (strategy,) = shares
@@ -48,7 +48,7 @@ def portfolio(
     """With an objective, which `bounded` is the problem of, all take turns, whatever the kind."""
     graph = prepared.graph
     objective = -1 if bounded is None else bounded.attach(graph)
-    shares = choose_shares(prepared.problem, graph) if bounded is None else prior.OPTIMISED
+    shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole)) if bounded is None else prior.OPTIMISED
     strategies = [name for name in shares if name != "tree"]
     raced = len(strategies) > 1
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
