@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any
 
 from anycsp.errors import ProblemError
+from anycsp.schema import shown
 
 
 class Kind(Enum):
@@ -28,7 +29,7 @@ def check(kind: Kind, low: float, high: float = math.inf, why: str = "", /, **va
     for name, value in values.items():
         if not _fits(kind, low, high, value):
             bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
-            raise ProblemError(f"{name} = {value!r}: expected {kind.value}, {bounds}{why and f' ({why})'}")
+            raise ProblemError(f"{name} = {shown(value)}: expected {kind.value}, {bounds}{why and f' ({why})'}")
 
 
 def _fits(kind: Kind, low: float, high: float, value: object) -> bool:
@@ -40,7 +41,7 @@ def _fits(kind: Kind, low: float, high: float, value: object) -> bool:
         return len(ends) == 2 and all(_fits(one, low, high, end) for end in ends) and ends[0] <= ends[1]
     if isinstance(value, bool) or not isinstance(value, int if kind is Kind.WHOLE else (int, float)):
         return False
-    return low <= value <= high and math.isfinite(value)
+    return low <= value <= high and value != math.inf  # isfinite() would fail at a whole number of 400 digits
 
 
 def as_list(value: object) -> list[Any]:
@@ -56,4 +57,4 @@ def check_names(make: Callable[..., object], parameters: Mapping[str, object]) -
     known = [p.name for p in declared]
     for name in parameters:
         if name not in known:
-            raise ProblemError(f"unknown parameter {name!r}; known are {', '.join(known)}")
+            raise ProblemError(f"unknown parameter {shown(name)}; known are {', '.join(known)}")

@@ -14,6 +14,7 @@ from anycsp.distributions.parameters import Kind, as_list, check
 from anycsp.errors import ProblemError
 from anycsp.model.builders import formula_problem
 from anycsp.model.problem import Problem
+from anycsp.schema import shown
 
 
 def random_formula(rng: np.random.Generator, variables: int, clauses: int, arity: int) -> Problem:
@@ -36,11 +37,13 @@ class RandomSat(Distribution):
 
     def __post_init__(self) -> None:
         if not as_list(self.arity):
-            raise ProblemError(f"arity = {self.arity!r}: expected a list of whole numbers, such as [3]")
+            raise ProblemError(f"arity = {shown(self.arity)}: expected a list of whole numbers, such as [3]")
         for arity in self.arity:
             check(Kind.WHOLE, 1, arity=arity)
         if len(as_list(self.density)) != len(self.arity):
-            raise ProblemError(f"density = {self.density!r}: expected a list of ranges [low, high], one for each arity")
+            raise ProblemError(
+                f"density = {shown(self.density)}: expected a list of ranges [low, high], one for each arity"
+            )
         for density in self.density:
             check(Kind.RANGE, 0, density=density)
         # Fewer variables than literals in a clause would be drawn for ever, none being distinct.

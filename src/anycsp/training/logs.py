@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from anycsp.errors import FormatError
+from anycsp.formats.files import write_whole
+
 TABLES = ("train", "validation")
 
 
@@ -21,9 +25,9 @@ class RunLog:
 
     def __init__(self, folder: Path, update: int, quiet: bool = False) -> None:
         self._folder, self._quiet = folder, quiet
+        self._events = folder / "events.jsonl"
         for table in TABLES:
             _forget_after(folder / f"{table}.csv", update)
-        self._events = open(folder / "events.jsonl", "a")  # noqa: SIM115 - closed in __exit__
         self._board = _tensorboard(folder)
         self._progress = Progress(
             TextColumn("[bold]{task.description}"),
@@ -43,27 +47,25 @@ class RunLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
-        self._events.close()
         if self._board is not None:
             self._board.close()
 
     def row(self, table: str, values: Mapping[str, float | int]) -> None:
         """One line of TABLE.csv, the same as an event and as scalars of TensorBoard."""
         path = self._folder / f"{table}.csv"
-        new = not path.exists()
-        with open(path, "a", newline="") as file:
-            writer = csv.writer(file)
-            if new:
-                writer.writerow(values)
-            writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values.values()])
+        lines = io.StringIO(newline="")
+        writer = csv.writer(lines)
+        if not path.exists():
+            writer.writerow(values)
+        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values.values()])
+        _append(path, lines.getvalue())
         self.event(table, **values)
         if self._board is not None:
             for name, value in values.items():
                 self._board.add_scalar(f"{table}/{name}", value, int(values["update"]))
 
     def event(self, kind: str, **facts: Any) -> None:
-        self._events.write(json.dumps({"event": kind, **facts}) + "\n")
-        self._events.flush()
+        _append(self._events, json.dumps({"event": kind, **facts}) + "\n")
 
     def progress(self, share: float, state: str) -> None:
         self._progress.update(self._task, completed=share, state=state)
@@ -73,13 +75,21 @@ class RunLog:
             self._progress.console.print(text, highlight=False, soft_wrap=True)
 
 
+def _append(path: Path, text: str) -> None:
+    try:
+        with open(path, "a", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
 def _forget_after(path: Path, update: int) -> None:
     """Drop the rows of updates that a killed run had done since its last checkpoint: they are done again. Rows begin
     with their update; a line that does not was torn by the kill."""
     if path.exists():
         header, *rows = path.read_text().splitlines(keepends=True) or [""]
         kept = [row for row in rows if (first := row.partition(",")[0]).isdigit() and int(first) <= update]
-        path.write_text("".join([header, *kept]))
+        write_whole(path, "".join([header, *kept]))
 
 
 def _tensorboard(folder: Path) -> Any:
