@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -98,7 +99,8 @@ def number(low: float, high: float, *, above: bool = False) -> Rule:
     def fits(value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return False
-        return low <= value <= high and not (above and value == low)
+        fits = low <= value <= high and not (above and value == low)
+        return fits and (value == math.inf or value <= sys.float_info.max)  # a whole number may be beyond any float
 
     bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
     return Rule(f"a number above {low:g} and at most {high:g}" if above else f"a number {bounds}", fits)

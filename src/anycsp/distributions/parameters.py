@@ -12,6 +12,9 @@ from typing import Any
 from anycsp.errors import ProblemError
 from anycsp.schema import shown
 
+LARGEST = 10**7
+"""Of any parameter: what grows with it would not fit into memory, or into 64 bits."""
+
 
 class Kind(Enum):
     """What a parameter may be, in the words of the error message."""
@@ -23,12 +26,14 @@ class Kind(Enum):
     SIZE = "a whole number or a range [low, high] of them"
 
 
-def check(kind: Kind, low: float, high: float = math.inf, why: str = "", /, **values: object) -> None:
+def check(kind: Kind, low: float, high: float = LARGEST, why: str = "", /, **values: object) -> None:
     """Refuse values, given by their names, that are not of the kind or not between the bounds, both inclusive. `why`
     says where a bound comes from that depends on other parameters."""
     for name, value in values.items():
         if not _fits(kind, low, high, value):
-            bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+            bounds = f"at least {low:g}" if high == LARGEST else f"from {low:g} to {high:g}"
+            if high == LARGEST and _fits(kind, low, math.inf, value):
+                bounds, why = f"at most {high:g}", ""
             raise ProblemError(f"{name} = {shown(value)}: expected {kind.value}, {bounds}{why and f' ({why})'}")
 
 
@@ -41,7 +46,7 @@ def _fits(kind: Kind, low: float, high: float, value: object) -> bool:
         return len(ends) == 2 and all(_fits(one, low, high, end) for end in ends) and ends[0] <= ends[1]
     if isinstance(value, bool) or not isinstance(value, int if kind is Kind.WHOLE else (int, float)):
         return False
-    return low <= value <= high and value != math.inf  # isfinite() would fail at a whole number of 400 digits
+    return low <= value <= high
 
 
 def as_list(value: object) -> list[Any]:

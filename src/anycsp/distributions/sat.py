@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from anycsp.distributions.base import Distribution, Size, distinct_rows, draw_between, draw_size
-from anycsp.distributions.parameters import Kind, as_list, check
+from anycsp.distributions.parameters import LARGEST, Kind, as_list, check
 from anycsp.errors import ProblemError
 from anycsp.model.builders import formula_problem
 from anycsp.model.problem import Problem
@@ -47,7 +46,7 @@ class RandomSat(Distribution):
         for density in self.density:
             check(Kind.RANGE, 0, density=density)
         # Fewer variables than literals in a clause would be drawn for ever, none being distinct.
-        check(Kind.SIZE, max(self.arity), math.inf, "the largest arity", n=self.n, validation_n=self.validation_n)
+        check(Kind.SIZE, max(self.arity), LARGEST, "the largest arity", n=self.n, validation_n=self.validation_n)
 
     def draw(self, rng: np.random.Generator) -> Problem:
         choice = int(rng.integers(len(self.arity)))

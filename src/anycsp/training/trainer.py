@@ -71,7 +71,8 @@ class Trainer:
         if config.start_from and not resumed:
             self.policy.load_state_dict(_first_weights(config))
         self.averaged = deepcopy(self.policy).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=(0.9, config.beta2))
+        betas = (0.9, float(config.beta2))
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=betas)
         self.scale = RunningScale()
         self.teacher = _teacher(config) if config.teacher else None
         self.pool = Pool(config, config.policy.hidden + (self.teacher.config.hidden if self.teacher else 0))
