@@ -45,6 +45,15 @@ def available_bytes() -> int:
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else 1 << 33
 
 
+def check_bytes(needed: int, what: str) -> None:
+    """Refuse, before it is asked of the system, what the machine cannot hold."""
+    bound = available_bytes()
+    if needed > bound:
+        raise TooLargeError(
+            f"{what}: at least {needed / 2**30:.1f} GiB, more than the {bound / 2**30:.1f} GiB there are"
+        )
+
+
 def check_memory(problems: Sequence[Problem], limit: int | None = None, runs: int = 1, hidden: int = 32) -> None:
     """Refuse, with the estimate and the limit, what would not fit."""
     needed = sum(estimate_bytes(p, runs, hidden) for p in problems)

@@ -80,7 +80,7 @@ def test_every_model_of_the_repository_loads(path: Path) -> None:
         ({"policy": {"layers": 3}}, "layers"),
         ({"policy": {"inertia": "no"}}, "inertia"),
         ({"policy": {"aggregation": "median"}}, "aggregation"),
-        ({"search": {"runs": 0}}, "0 runs"),
+        ({"search": {"runs": 0}}, "runs = 0: expected a whole number"),
         ({"search": {"temperature": -1}}, "temperature"),
         ({"search": {"guidance": [1, 2]}}, "guidance"),
     ],

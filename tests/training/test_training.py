@@ -156,7 +156,7 @@ def test_impossible_settings_are_refused_in_one_line(override: str) -> None:
 def test_a_misspelt_setting_is_told_its_name() -> None:
     with pytest.raises(ConfigError, match=r"unknown key 'learningrate'; 'learning_rate'\?"):
         SMALL.with_overrides(["learningrate=1e-3"])
-    with pytest.raises(ConfigError, match="'fame': one of improve, quality"):
+    with pytest.raises(ConfigError, match="'fame': expected one of improve, quality"):
         SMALL.with_overrides(["reward=fame"])
 
 
@@ -286,7 +286,8 @@ def test_a_resumed_run_keeps_what_its_state_depends_on(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checkpoint.write(tmp_path, {"w": torch.ones(3)}, {"n": 1})
+    facts = {"config": {}, "counters": {}}
+    checkpoint.write(tmp_path, {"w": torch.ones(3)}, facts)
 
     def torn(descriptor: int) -> None:
         os.ftruncate(descriptor, 12)
@@ -294,10 +295,10 @@ def test_a_checkpoint_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "fsync", torn)
     with pytest.raises(FormatError, match="disk full"):
-        checkpoint.write(tmp_path, {"w": torch.zeros(3)}, {"n": 2})
+        checkpoint.write(tmp_path, {"w": torch.zeros(3)}, facts)
     assert [path.name for path in tmp_path.iterdir()] == [checkpoint.FILE]
-    tensors, facts = checkpoint.read(tmp_path)
-    assert facts["n"] == 1
+    tensors, kept = checkpoint.read(tmp_path)
+    assert kept == {"format_version": checkpoint.FORMAT_VERSION, **facts}
     assert torch.equal(tensors["w"], torch.ones(3))
 
 

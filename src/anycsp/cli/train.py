@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 @click.option("--from", "start_from", metavar="MODEL", help="Begin with a model's weights: a shipped name or a path.")
 @click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint.")
 @click.option(
+    "--allow-hook", is_flag=True, help="Let --resume call the Python function that the run's checkpoint names."
+)
+@click.option(
     "--minutes", type=click.FloatRange(min=0, min_open=True), help="Length of training; validation comes on top."
 )
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the configuration.")
@@ -30,6 +33,7 @@ def train(
     out: Path,
     start_from: str | None,
     resume: bool,
+    allow_hook: bool,
     minutes: float | None,
     overrides: tuple[str, ...],
     threads: int | None,
@@ -58,7 +62,10 @@ def train(
     torch.set_num_threads(threads or os.cpu_count() or 1)
     if minutes is not None:
         overrides = (*overrides, "updates=0", f"minutes={minutes}")
-    trainer = _resumed(config, out, start_from, overrides) if resume else _begun(config, out, start_from, overrides)
+    if resume:
+        trainer = _resumed(config, out, start_from, overrides, allow_hook)
+    else:
+        trainer = _begun(config, out, start_from, overrides)
     if profile:
         trainer.enable_profile()
     counters = trainer.run(quiet=quiet)
@@ -72,13 +79,15 @@ def train(
         click.echo(trainer.profile_report())
 
 
-def _resumed(config: Path | None, out: Path, start_from: str | None, overrides: tuple[str, ...]) -> Trainer:
+def _resumed(
+    config: Path | None, out: Path, start_from: str | None, overrides: tuple[str, ...], allow_hook: bool
+) -> Trainer:
     from anycsp.training.config import ConfigError, TrainingConfig
     from anycsp.training.trainer import Trainer
 
     if start_from is not None:
         raise ConfigError("--from begins a new run, --resume continues one: give one of the two")
-    trainer = Trainer.resume(out, overrides)
+    trainer = Trainer.resume(out, overrides, allow_hook=allow_hook)
     if config is not None and (differ := trainer.config.differences(TrainingConfig.read(config, overrides))):
         click.echo(f"settings are those of {out}; {config} differs in {', '.join(differ)}", err=True)
     return trainer

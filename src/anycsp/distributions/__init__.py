@@ -20,15 +20,16 @@ from anycsp.distributions.rb import ForcedRB, ModelRB
 from anycsp.distributions.sat import maxsat, maxsat_10k, sat
 from anycsp.errors import ProblemError
 from anycsp.model.problem import Problem
+from anycsp.schema import shown
 
-__all__ = ["NAMES", "Distribution", "draw", "get"]
+__all__ = ["HOOK", "NAMES", "Distribution", "draw", "get"]
 
 
 def _mixture(parts: Sequence[Mapping[str, Any] | str] = (), weights: Sequence[float] | None = None) -> Mixture:
     """`parts` holds names, or tables {name = …, parameters …}."""
     tables = [{"name": part} if isinstance(part, str) else part for part in as_list(parts)]
     if not tables or not all(isinstance(table, Mapping) and isinstance(table.get("name"), str) for table in tables):
-        raise ProblemError(f"parts = {parts!r}: expected a list of names or of tables {{name = …, parameters …}}")
+        raise ProblemError(f"parts = {shown(parts)}: expected a list of names or of tables {{name = …, parameters …}}")
     made = [get(table["name"], **{key: table[key] for key in table if key != "name"}) for table in tables]
     return Mixture(made, weights if weights is not None else [1.0] * len(made))
 
@@ -45,6 +46,8 @@ _REGISTRY: dict[str, Callable[..., Distribution]] = {
     "mixture": _mixture,
 }
 NAMES = tuple(_REGISTRY)
+HOOK = "python"
+"""What the name of a user's function begins with, before a colon."""
 
 
 def get(name: str, /, **parameters: Any) -> Distribution:
@@ -53,18 +56,18 @@ def get(name: str, /, **parameters: Any) -> Distribution:
     make: Callable[..., Distribution]
     if target and kind == "files":
         make = partial(Files, target)
-    elif target and kind == "python":
+    elif target and kind == HOOK:
         make = partial(Hook.load, target)
     elif name in _REGISTRY:
         make = _REGISTRY[name]
     else:
         known = ", ".join([*NAMES, "files:DIR", "python:MODULE:FUNCTION"])
-        raise ProblemError(f"unknown distribution {name!r}; known are {known}")
+        raise ProblemError(f"unknown distribution {shown(name)}; known are {known}")
     try:
         check_names(make, parameters)
         return make(**parameters)
     except ProblemError as error:
-        raise ProblemError(f"distribution {name!r}: {error}") from error.__cause__
+        raise ProblemError(f"distribution {shown(name)}: {error}") from error.__cause__
 
 
 def draw(distribution: Distribution, seed: int, index: int) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_between, draw_size
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
-from anycsp.distributions.parameters import Kind, check
+from anycsp.distributions.parameters import LARGEST, Kind, check
 from anycsp.model.builders import coloring_problem
 from anycsp.model.problem import Problem
 
@@ -35,7 +34,7 @@ class Coloring(Distribution):
         check(Kind.RANGE, 0, radius=self.radius)
         check(Kind.WHOLE_RANGE, 1, attachment=self.attachment, colors=self.colors)
         smallest, why = max(self.attachment) + 1, "one more than the largest attachment"
-        check(Kind.SIZE, smallest, math.inf, why, n=self.n, validation_n=self.validation_n)
+        check(Kind.SIZE, smallest, LARGEST, why, n=self.n, validation_n=self.validation_n)
 
     def draw(self, rng: np.random.Generator) -> Problem:
         kind, n = int(rng.integers(3)), draw_size(rng, self.n)

@@ -18,6 +18,7 @@ from anycsp.formats import col, parse
 from anycsp.formats.files import Source, load
 from anycsp.model.coloring import large_clique
 from anycsp.model.problem import Problem
+from anycsp.schema import shown
 
 SPLITS = ("train", "held-out", "all")
 
@@ -38,7 +39,7 @@ class Files(Distribution):
         if self.colors is not None:
             check(Kind.WHOLE, 1, colors=self.colors)
         if self.split not in SPLITS:
-            raise ProblemError(f"split = {self.split!r}: expected one of {', '.join(SPLITS)}")
+            raise ProblemError(f"split = {shown(self.split)}: expected one of {', '.join(SPLITS)}")
         _ = self.paths  # a folder that cannot be used is told of now, not at the first draw
 
     @cached_property
@@ -48,7 +49,7 @@ class Files(Distribution):
         needed = 1 if self.split == "all" else 2
         if len(found) < needed:
             enough = "one is needed" if needed == 1 else "training needs at least two, one of them held out"
-            raise ProblemError(f"readable files that match {self.pattern!r}: {len(found)}; {enough}")
+            raise ProblemError(f"readable files that match {shown(self.pattern)}: {len(found)}; {enough}")
         if self.split == "all":
             return found
         shuffled = sorted(found, key=lambda path: (crc32(path.name.encode()), path.name))

@@ -8,6 +8,7 @@ from pathlib import Path
 from anycsp.errors import FormatError, ProblemError
 from anycsp.formats import Format, detect
 from anycsp.formats.files import Source, load_head
+from anycsp.schema import shown
 
 _HEAD = 1 << 16
 """As much as `detect` looks at."""
@@ -23,7 +24,7 @@ def problem_files(folder: str, pattern: str) -> list[Path]:
     try:
         matching = sorted(root.glob(pattern))
     except (ValueError, NotImplementedError, TypeError) as error:
-        raise ProblemError(f"pattern = {pattern!r}: {error}") from None
+        raise ProblemError(f"pattern = {shown(pattern)}: {error}") from None
     files = [path for path in matching if path.is_file()]
     if matching and not files:
         raise ProblemError(

@@ -19,6 +19,7 @@ import numpy as np
 from anycsp.distributions.base import Distribution
 from anycsp.errors import ProblemError
 from anycsp.model.problem import Problem
+from anycsp.schema import shown
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Hook(Distribution):
             raise ProblemError(f"names no function; expected python:{target.strip(':')}:FUNCTION")
         function = getattr(_module(source), name, None)
         if not callable(function):
-            raise ProblemError(f"{source} has no function {name!r}")
+            raise ProblemError(f"{source} has no function {shown(name)}")
         try:
             inspect.signature(function).bind(None, **parameters)
         except TypeError as error:

@@ -11,6 +11,7 @@ from anycsp.distributions.base import Distribution
 from anycsp.distributions.parameters import Kind, as_list, check
 from anycsp.errors import ProblemError
 from anycsp.model.problem import Problem
+from anycsp.schema import shown
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,9 @@ class Mixture(Distribution):
         for weight in as_list(self.weights):
             check(Kind.NUMBER, 0, weights=weight)
         if len(as_list(self.weights)) != len(self.parts) or sum(self.weights) == 0:
-            raise ProblemError(f"weights = {self.weights!r}: expected {len(self.parts)} numbers, one for each part")
+            raise ProblemError(
+                f"weights = {shown(self.weights)}: expected {len(self.parts)} numbers, one for each part"
+            )
 
     def draw(self, rng: np.random.Generator) -> Problem:
         share = np.asarray(self.weights, dtype=np.float64)

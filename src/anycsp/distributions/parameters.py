@@ -10,6 +10,10 @@ from enum import Enum
 from typing import Any
 
 from anycsp.errors import ProblemError
+from anycsp.schema import shown
+
+LARGEST = 10**7
+"""Of any parameter: what grows with it would not fit into memory, or into 64 bits."""
 
 
 class Kind(Enum):
@@ -22,13 +26,15 @@ class Kind(Enum):
     SIZE = "a whole number or a range [low, high] of them"
 
 
-def check(kind: Kind, low: float, high: float = math.inf, why: str = "", /, **values: object) -> None:
+def check(kind: Kind, low: float, high: float = LARGEST, why: str = "", /, **values: object) -> None:
     """Refuse values, given by their names, that are not of the kind or not between the bounds, both inclusive. `why`
     says where a bound comes from that depends on other parameters."""
     for name, value in values.items():
         if not _fits(kind, low, high, value):
-            bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
-            raise ProblemError(f"{name} = {value!r}: expected {kind.value}, {bounds}{why and f' ({why})'}")
+            bounds = f"at least {low:g}" if high == LARGEST else f"from {low:g} to {high:g}"
+            if high == LARGEST and _fits(kind, low, math.inf, value):
+                bounds, why = f"at most {high:g}", ""
+            raise ProblemError(f"{name} = {shown(value)}: expected {kind.value}, {bounds}{why and f' ({why})'}")
 
 
 def _fits(kind: Kind, low: float, high: float, value: object) -> bool:
@@ -40,7 +46,7 @@ def _fits(kind: Kind, low: float, high: float, value: object) -> bool:
         return len(ends) == 2 and all(_fits(one, low, high, end) for end in ends) and ends[0] <= ends[1]
     if isinstance(value, bool) or not isinstance(value, int if kind is Kind.WHOLE else (int, float)):
         return False
-    return low <= value <= high and math.isfinite(value)
+    return low <= value <= high
 
 
 def as_list(value: object) -> list[Any]:
@@ -56,4 +62,4 @@ def check_names(make: Callable[..., object], parameters: Mapping[str, object]) -
     known = [p.name for p in declared]
     for name in parameters:
         if name not in known:
-            raise ProblemError(f"unknown parameter {name!r}; known are {', '.join(known)}")
+            raise ProblemError(f"unknown parameter {shown(name)}; known are {', '.join(known)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,10 +9,11 @@ from functools import partial
 import numpy as np
 
 from anycsp.distributions.base import Distribution, Size, distinct_rows, draw_between, draw_size
-from anycsp.distributions.parameters import Kind, as_list, check
+from anycsp.distributions.parameters import LARGEST, Kind, as_list, check
 from anycsp.errors import ProblemError
 from anycsp.model.builders import formula_problem
 from anycsp.model.problem import Problem
+from anycsp.schema import shown
 
 
 def random_formula(rng: np.random.Generator, variables: int, clauses: int, arity: int) -> Problem:
@@ -36,15 +36,17 @@ class RandomSat(Distribution):
 
     def __post_init__(self) -> None:
         if not as_list(self.arity):
-            raise ProblemError(f"arity = {self.arity!r}: expected a list of whole numbers, such as [3]")
+            raise ProblemError(f"arity = {shown(self.arity)}: expected a list of whole numbers, such as [3]")
         for arity in self.arity:
             check(Kind.WHOLE, 1, arity=arity)
         if len(as_list(self.density)) != len(self.arity):
-            raise ProblemError(f"density = {self.density!r}: expected a list of ranges [low, high], one for each arity")
+            raise ProblemError(
+                f"density = {shown(self.density)}: expected a list of ranges [low, high], one for each arity"
+            )
         for density in self.density:
             check(Kind.RANGE, 0, density=density)
         # Fewer variables than literals in a clause would be drawn for ever, none being distinct.
-        check(Kind.SIZE, max(self.arity), math.inf, "the largest arity", n=self.n, validation_n=self.validation_n)
+        check(Kind.SIZE, max(self.arity), LARGEST, "the largest arity", n=self.n, validation_n=self.validation_n)
 
     def draw(self, rng: np.random.Generator) -> Problem:
         choice = int(rng.integers(len(self.arity)))

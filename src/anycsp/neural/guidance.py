@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anycsp.errors import AnyCSPError
+from anycsp.schema import either, number, row, several, shown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,23 +37,32 @@ class Guidance(NamedTuple):
 
 
 UNGUIDED = Guidance((0.0,), 1.0)
+STRENGTH = number(0, 1e6)
+"""Logits are some tens: more than this says nothing more, until a number of 32 bits is infinite."""
+GUIDANCE = row(either(STRENGTH, several(STRENGTH, 1, 1000)), number(0, 1))
 
 
 def as_guidance(given: Any) -> Guidance:
     """From a strength, or several, and a memory, as text "5:0.98" or "1,4:0.98"; "0" is none."""
-    parts = [part.split(",") for part in given.split(":")] if isinstance(given, str) else given
-    if parts in ([["0"]], 0):
+    parts = _parts(given) if isinstance(given, str) else given
+    if isinstance(parts, int) and parts == 0:
         return UNGUIDED
+    if not GUIDANCE.fits(parts):
+        raise AnyCSPError(f"guidance = {shown(given)}: must be STRENGTH:MEMORY, at least 0 and between 0 and 1")
+    strength, memory = parts
+    strengths = strength if isinstance(strength, (list, tuple)) else [strength]
+    return Guidance(tuple(float(s) for s in strengths), float(memory))
+
+
+def _parts(text: str) -> Any:
+    """What a text says, as a document would."""
+    if text.strip() == "0":
+        return 0
+    strengths, _, memory = text.partition(":")
     try:
-        strength, memory = (part if isinstance(part, (list, tuple)) else [part] for part in parts)
-        guidance = Guidance(tuple(map(float, strength)), *map(float, memory))
-    except (TypeError, ValueError):
-        guidance = Guidance((), -1.0)
-    if not (
-        guidance.strengths and all(0 <= s < float("inf") for s in guidance.strengths) and 0 <= guidance.memory <= 1
-    ):
-        raise AnyCSPError(f"guidance = {given}: must be STRENGTH:MEMORY, at least 0 and between 0 and 1")
-    return guidance
+        return [[float(strength) for strength in strengths.split(",")], float(memory)]
+    except ValueError:
+        return None
 
 
 def guidance_json(guidance: Guidance) -> list[float | Sequence[float]]:

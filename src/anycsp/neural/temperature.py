@@ -8,13 +8,13 @@ size and scaled for others by the logarithm.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import AnyCSPError
+from anycsp.schema import either, number, row, shown
 
 Temperature = float | tuple[float, float]
 """Fixed, or (hot, cold)."""
@@ -22,21 +22,25 @@ Temperature = float | tuple[float, float]
 FEWEST = 5
 """Values at which the scaling ends: two need no more heat than five (research/training-log.md)."""
 
+ONE_TEMPERATURE = number(1e-6, 1e6)
+"""Beyond, every softmax is greedy or uniform, and far beyond a number of 32 bits is 0 or infinite."""
+TEMPERATURE = either(ONE_TEMPERATURE, row(ONE_TEMPERATURE, ONE_TEMPERATURE))
+
 
 def as_temperature(given: object) -> Temperature:
     """From a number, a pair of numbers, or either as text ("0.8", "1.5:0.3")."""
-    parts: Sequence[object] = [given]
+    value: Any = given
     if isinstance(given, str):
-        parts = given.split(":")
-    elif isinstance(given, (list, tuple)):
-        parts = given
-    try:
-        numbers = [float(part) for part in parts]  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        numbers = []
-    if len(numbers) not in (1, 2) or not all(0 < number < math.inf for number in numbers):
-        raise AnyCSPError(f"temperature = {given}: must be positive, a number or a range hot:cold")
-    return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+        try:
+            value = [float(part) for part in given.split(":")]
+        except ValueError:
+            value = None
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
+    if not TEMPERATURE.fits(value):
+        bounds = ONE_TEMPERATURE.expected
+        raise AnyCSPError(f"temperature = {shown(given)}: must be positive, {bounds} or a range hot:cold of them")
+    return (float(value[0]), float(value[1])) if isinstance(value, (list, tuple)) else float(value)
 
 
 def as_json(temperature: Temperature) -> float | list[float]:

@@ -13,9 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ModelError
+from anycsp.schema import FLAG, Schema, check, one_of, shown, whole
 
 AGGREGATIONS = ("sum", "mean", "max")
 GAIN_FEATURES = 3
+POLICY: Schema = {
+    "hidden": whole(1, 1 << 16),
+    "aggregation": one_of(*AGGREGATIONS),
+    "features": one_of("none", "gain"),
+    "inertia": FLAG,
+    "weighted": FLAG,
+    "sampling": one_of("global", "local"),
+}
+"""What a policy's configuration may hold."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +46,12 @@ class PolicyConfig:
     """"global": every variable draws a new value; "local": one variable moves (Appendix C)."""
 
     def __post_init__(self) -> None:
-        checks = {
-            "aggregation": self.aggregation in AGGREGATIONS,
-            "features": self.features in ("none", "gain"),
-            "sampling": self.sampling in ("global", "local"),
-            "hidden": isinstance(self.hidden, int) and self.hidden > 0,
-            "inertia": isinstance(self.inertia, bool),
-            "weighted": isinstance(self.weighted, bool),
-        }
-        for field, valid in checks.items():
-            if not valid:
-                raise ModelError(f"policy config: {field} = {getattr(self, field)!r} is not known")
+        check(asdict(self), POLICY, "policy config", ModelError)
+
+    @staticmethod
+    def from_table(table: object) -> PolicyConfig:
+        """From a document, where each setting that is left out has its default."""
+        return PolicyConfig(**check(table, POLICY, "policy config", ModelError, optional=POLICY))
 
     @property
     def inputs(self) -> int:
@@ -66,14 +71,18 @@ class Weights:
 
     def check(self, origin: object) -> None:
         """Refuse arrays that are not those of the configuration, or not finite; `origin` is what the error names."""
-        expected = parameter_shapes(self.config)
-        found = {name: array.shape for name, array in self.arrays.items()}
-        if expected != found:
-            odd = sorted(set(expected.items()) ^ set(found.items()))[0][0]
-            raise ModelError(f"{origin}: weights do not match their config (at {odd!r})")
+        check_shapes({name: array.shape for name, array in self.arrays.items()}, self.config, origin)
         for name, array in self.arrays.items():
             if array.dtype != np.float32 or not np.isfinite(array).all():
                 raise ModelError(f"{origin}: weights are not finite numbers of 32 bits (at {name!r})")
+
+
+def check_shapes(found: Mapping[str, tuple[int, ...]], config: PolicyConfig, origin: object) -> None:
+    """Refuse what is not the shapes of a configuration."""
+    expected = parameter_shapes(config)
+    if expected != found:
+        odd = min(set(expected.items()) ^ set(found.items()))[0]
+        raise ModelError(f"{origin}: weights do not match their config (at {shown(odd)})")
 
 
 def parameter_shapes(config: PolicyConfig) -> dict[str, tuple[int, ...]]:

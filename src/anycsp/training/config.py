@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from anycsp import distributions
 from anycsp.distributions import Distribution
 from anycsp.errors import AnyCSPError
-from anycsp.neural.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
-from anycsp.neural.temperature import Temperature, as_json, as_temperature
+from anycsp.neural.guidance import GUIDANCE, UNGUIDED, Guidance, as_guidance, guidance_json
+from anycsp.neural.temperature import ONE_TEMPERATURE, TEMPERATURE, Temperature, as_json, as_temperature
 from anycsp.neural.weights import PolicyConfig
+from anycsp.schema import FLAG, TABLE, TEXT, Rule, Schema, check, number, one_of, row, several, shown, whole
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -24,20 +23,43 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found]
 
 
-_KINDS: dict[str, tuple[Any, str]] = {
-    "int": (int, "a whole number"),
-    "float": ((int, float), "a number"),
-    "bool": (bool, "true or false"),
-    "str": (str, "a text"),
+SETTINGS: Schema = {
+    "distribution": TEXT,
+    "parameters": TABLE,
+    "validation": TEXT,
+    "validation_parameters": TABLE,
+    "seed": whole(0, (1 << 60) - 1),
+    "policy": Rule("a policy's configuration", lambda value: isinstance(value, PolicyConfig)),
+    "start_from": TEXT,
+    "teacher": TEXT,
+    "instances": whole(1, 10**6),
+    "replicas": whole(1, 10**6),
+    "window": whole(1, 10**6),
+    "depth": whole(1, 10**9),
+    "lifetime": one_of("fixed", "log-uniform"),
+    "training_temperature": row(ONE_TEMPERATURE, ONE_TEMPERATURE),
+    "guidance": GUIDANCE,
+    "reward": one_of("improve", "quality"),
+    "discount": number(0, 1),
+    "epsilon": number(0, 1),
+    "baseline": one_of("none", "leave-one-out"),
+    "normalise": one_of("none", "rms", "depth"),
+    "local_expectation": FLAG,
+    "entropy_floor": number(0, 1e3),
+    "entropy_weight": number(0, 1e6),
+    "updates": whole(0, 10**12),
+    "minutes": number(0, 10**9),
+    "learning_rate": number(0, 1e3, above=True),
+    "final_learning_rate": number(0, 1e3),
+    "beta2": number(0, 1 - 1e-12),
+    "clip": number(0, 1e9, above=True),
+    "weight_average": number(0, 1 - 1e-12),
+    "validation_instances": whole(1, 10**6),
+    "validation_depths": several(whole(1, 10**6), 1, 100),
+    "temperatures": several(TEMPERATURE, 1, 100),
+    "validate_minutes": number(0, 10**9),
 }
-"""What may stand in a field, by its annotation."""
-
-CHOICES = {
-    "lifetime": ("fixed", "log-uniform"),
-    "reward": ("improve", "quality"),
-    "baseline": ("none", "leave-one-out"),
-    "normalise": ("none", "rms", "depth"),
-}
+"""What each setting may be, whatever the others are. Bounds lie far beyond use and keep arithmetic in its range."""
 
 
 class ConfigError(AnyCSPError, ValueError):
@@ -129,38 +151,22 @@ class TrainingConfig:
     """Minutes of training between validations; 0 validates at the end only."""
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            value, (kind, called) = getattr(self, f.name), _KINDS.get(str(f.type), (object, ""))
-            if not isinstance(value, kind) or (isinstance(value, bool) and called.endswith("number")):
-                raise ConfigError(f"training config: {f.name} = {value!r}: expected {called}")
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ConfigError(f"training config: {name} = {getattr(self, name)!r}: one of {', '.join(choices)}")
-        finite = math.isfinite
-        checks = {
-            "seed": self.seed >= 0,
-            "instances": self.instances > 0,
-            "replicas": self.replicas > (1 if self.baseline == "leave-one-out" else 0),
-            "window": self.window > 0,
+        check(vars(self), SETTINGS, "training config", ConfigError)
+        together = {
+            "replicas": self.replicas > 1 or self.baseline != "leave-one-out",
             "depth": self.depth >= self.window and self.depth % self.window == 0,
-            "training_temperature": len(self.training_temperature) == 2 and min(self.training_temperature) > 0,
-            "discount": 0 <= self.discount <= 1,
-            "epsilon": self.epsilon >= 0 and finite(self.epsilon),
             "teacher": not (self.teacher and self.policy.sampling == "local"),
-            "updates": self.updates >= 0,
-            "minutes": self.minutes >= 0 and finite(self.minutes) and (self.updates > 0 or self.minutes > 0),
-            "learning_rate": self.learning_rate > 0 and finite(self.learning_rate),
-            "final_learning_rate": self.final_learning_rate >= 0 and finite(self.final_learning_rate),
-            "beta2": 0 <= self.beta2 < 1,
-            "clip": self.clip > 0,
-            "weight_average": 0 <= self.weight_average < 1,
-            "validation_instances": self.validation_instances > 0,
-            "validation_depths": list(self.validation_depths) == sorted({0, *self.validation_depths})[1:] != [],
-            "temperatures": len(self.temperatures) > 0,
+            "minutes": self.updates > 0 or self.minutes > 0,
+            "validation_depths": list(self.validation_depths) == sorted(set(self.validation_depths)),
         }
-        for name, valid in checks.items():
+        for name, valid in together.items():
             if not valid:
-                raise ConfigError(f"training config: {name} = {getattr(self, name)!r} is not possible with the others")
+                value = shown(getattr(self, name))
+                raise ConfigError(f"training config: {name} = {value} is not possible with the others")
+
+    def hooks(self) -> set[str]:
+        """The Python functions that its distributions name, at any depth of a mixture: who uses them runs them."""
+        return set(_hooks([self.distribution, self.parameters, self.validation, self.validation_parameters]))
 
     def training_distribution(self) -> Distribution:
         return distributions.get(self.distribution, **self.parameters)
@@ -176,32 +182,17 @@ class TrainingConfig:
     def read(path: str | Path, overrides: Sequence[str] = ()) -> TrainingConfig:
         try:
             table = tomllib.loads(Path(path).read_text())
-        except (OSError, tomllib.TOMLDecodeError) as error:
+        except RecursionError:
+            raise ConfigError(f"{path}: lists and tables within each other too deep") from None
+        except (OSError, ValueError) as error:
             raise ConfigError(f"{path}: {error}") from None
         return TrainingConfig.from_table(table).with_overrides(overrides)
 
     @staticmethod
-    def from_table(table: dict[str, Any]) -> TrainingConfig:
-        _refuse_unknown(table, TrainingConfig)
-        values = dict(table)
-        try:
-            if "policy" in values:
-                _refuse_unknown(values["policy"], PolicyConfig)
-                values["policy"] = PolicyConfig(**values["policy"])
-            for name, kind in (
-                ("validation_depths", int),
-                ("temperatures", as_temperature),
-                ("training_temperature", float),
-            ):
-                if name in values:
-                    values[name] = tuple(kind(value) for value in values[name])
-            if "guidance" in values:
-                values["guidance"] = as_guidance(values["guidance"])
-            return TrainingConfig(**values)
-        except ConfigError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"training config: {error}") from None
+    def from_table(table: object) -> TrainingConfig:
+        """From a document, where each setting that is left out has its default."""
+        values = check(table, _DOCUMENT, "training config", ConfigError, optional=_DOCUMENT)
+        return TrainingConfig(**{name: _FROM_DOCUMENT.get(name, _as_it_is)(value) for name, value in values.items()})
 
     def with_overrides(self, overrides: Sequence[str]) -> TrainingConfig:
         """`key=value` with the value in TOML (a bare word is a string); `policy.hidden=64` reaches into tables.
@@ -248,18 +239,39 @@ class TrainingConfig:
         return "\n".join(scalars + tables) + "\n"
 
 
-def _refuse_unknown(table: dict[str, Any], kind: type) -> None:
-    known = [f.name for f in fields(kind)]
-    for key in table:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            raise ConfigError(f"training config: unknown key {key!r}" + (f"; {near[0]!r}?" if near else ""))
+_FROM_DOCUMENT: dict[str, Callable[[Any], Any]] = {
+    "policy": PolicyConfig.from_table,
+    "guidance": as_guidance,
+    "training_temperature": tuple,
+    "validation_depths": tuple,
+    "temperatures": lambda temperatures: tuple(as_temperature(temperature) for temperature in temperatures),
+}
+"""What a setting is made by of what a document says."""
+_DOCUMENT: Schema = {
+    **SETTINGS,
+    "policy": TABLE,
+    "guidance": Rule("what guidance is written as", lambda value: True),
+    "temperatures": several(Rule("what a temperature is written as", lambda value: True), 1, 100),
+}
+"""As SETTINGS, but where a document may write a setting in several ways, which `_FROM_DOCUMENT` then judges."""
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _hooks(node: object) -> Iterator[str]:
+    if isinstance(node, str) and node.startswith(f"{distributions.HOOK}:"):
+        yield node
+    elif isinstance(node, (dict, list, tuple)):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _hooks(child)
 
 
 def _toml_value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,10 +20,13 @@ from torch import Tensor
 
 from anycsp import distributions
 from anycsp.distributions import Distribution
+from anycsp.errors import ModelError
 from anycsp.graph import compile_graph
+from anycsp.memory import check_bytes
 from anycsp.model.problem import Problem
 from anycsp.neural.tensors import TensorGraph
 from anycsp.randomness import initial_positions
+from anycsp.training.checkpoint import Expected, check_tensors
 from anycsp.training.config import TrainingConfig
 from anycsp.training.walk import Batch, SearchState
 
@@ -78,7 +81,9 @@ class Pool:
         self.config, self.hidden = config, hidden
         self.next_index = 0
         self.slots: list[Slot] = []
-        self._source = Instances(config.training_distribution(), config.seed, 2 * config.instances)
+        distribution = config.training_distribution()
+        _check_memory(config, hidden, distributions.draw(distribution, config.seed, 0))
+        self._source = Instances(distribution, config.seed, 2 * config.instances)
 
     def close(self) -> None:
         self._source.close()
@@ -112,11 +117,28 @@ class Pool:
         for slot in self.slots:
             slot.depth += self.config.window
 
-    def restore(self, slots: list[tuple[int, int, int]], next_index: int, state: SearchState) -> None:
-        """Continue from a checkpoint: (index, depth, lifetime) of every slot, instances drawn again."""
+    def restore(
+        self, slots: Sequence[tuple[int, int, int]], next_index: int, state: dict[str, Tensor], where: object
+    ) -> None:
+        """Continue from a checkpoint, which errors call `where`: (index, depth, lifetime) of every slot, instances
+        drawn again, and the tensors of a `SearchState`."""
+        if len(slots) != self.config.instances or any(index >= next_index for index, _, _ in slots):
+            raise ModelError(f"{where}: its slots are not those of {self.config.instances} instances")
         self.slots = [Slot(index, self._source.draw(index), depth, life) for index, depth, life in slots]
-        self.next_index, self.state = next_index, state
-        self.batch = _batch(self.slots)
+        self.next_index, self.batch = next_index, _batch(self.slots)
+        graph, runs = self.batch.graph, self.config.replicas
+        expected = {
+            "positions": Expected((runs, graph.num_variables), torch.int64, low=0),
+            "state": Expected((runs, graph.num_values, self.hidden)),
+            "fresh": Expected((graph.instances,), torch.bool),
+            "best": Expected((runs, graph.instances), torch.float64, low=0),
+            "initial": Expected((runs, graph.instances), torch.float64, low=0),
+            "trace": Expected((runs, graph.num_constraints), low=0),
+        }
+        check_tensors(state, expected, where)
+        if (state["positions"] >= torch.from_numpy(graph.topology.domains.sizes)).any():
+            raise ModelError(f"{where}: values outside the domains of its instances")
+        self.state = SearchState(**state)
 
     def _fresh(self) -> Slot:
         index, config = self.next_index, self.config
@@ -152,6 +174,13 @@ class Pool:
                     best[:, i], initial[:, i], fresh[i] = old.best[:, i], old.initial[:, i], False
         self.slots, self.batch = slots, batch
         self.state = SearchState(positions, state, fresh, best, initial, trace)
+
+
+def _check_memory(config: TrainingConfig, hidden: int, problem: Problem) -> None:
+    """Every step of a window keeps at least its recurrent states for the gradient. One instance stands for all."""
+    searches = config.instances * config.replicas
+    floats = searches * config.window * int(problem.domains.sizes.sum()) * hidden
+    check_bytes(4 * floats, f"training config: {searches} searches of {config.window} steps with gradients")
 
 
 def _batch(slots: list[Slot]) -> Batch:

@@ -8,23 +8,29 @@ import statistics
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from anycsp.errors import AnyCSPError, ModelError
+from anycsp.formats.files import write_whole
+from anycsp.memory import check_bytes
 from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.native_ops import fastest
 from anycsp.neural.operations import Operations
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.sampling import sample_local
 from anycsp.neural.temperature import Temperature, as_range
+from anycsp.neural.weights import PolicyConfig, parameter_shapes
+from anycsp.schema import shown
 from anycsp.training import checkpoint
+from anycsp.training.checkpoint import Counters, Expected, check_tensors
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.distill import lesson
 from anycsp.training.logs import RunLog
@@ -44,30 +50,10 @@ EXPLOSION = 1000
 """A gradient so many times its usual norm skips the update: clipping bounds its length, not where it points."""
 FIXED = ("distribution", "parameters", "seed", "policy", "start_from", "teacher", "instances", "replicas", "window")
 """Settings that the state of a run depends on: resuming cannot change them."""
+COPIES = 5
+"""Of every weight in memory: itself, its average, its gradient, two moments of Adam."""
 _SAMPLING_STREAM = 1 << 60
 """Keeps the draws of the search apart from those of initial assignments."""
-
-
-@dataclass
-class Counters:
-    """What a run remembers beside tensors."""
-
-    update: int = 0
-    seconds: float = 0.0
-    """Spent training so far, validation not counted."""
-    skipped: int = 0
-    """Updates left out because the gradient was not finite or exploded."""
-    best: float = math.inf
-    """Lowest deep validation."""
-    best_update: int = 0
-    since_best: int = 0
-    """Validations since then."""
-    validated_at: float = 0.0
-    """Training seconds at the last validation."""
-    norms: list[float] = field(default_factory=list)
-    """Recent gradient norms."""
-    scale_square: list[float] = field(default_factory=list)
-    scale_weight: list[float] = field(default_factory=list)
 
 
 class Trainer:
@@ -78,12 +64,15 @@ class Trainer:
     ) -> None:
         self.config, self.folder = config, folder
         self.ops = ops or fastest()
+        weights = sum(math.prod(shape) for shape in parameter_shapes(config.policy).values())
+        check_bytes(4 * COPIES * weights, f"training config: policy.hidden = {config.policy.hidden}")
         torch.manual_seed(config.seed)
         self.policy = PolicyNetwork(config.policy)
         if config.start_from and not resumed:
             self.policy.load_state_dict(_first_weights(config))
         self.averaged = deepcopy(self.policy).requires_grad_(False)
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=(0.9, config.beta2))
+        betas = (0.9, float(config.beta2))
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=betas)
         self.scale = RunningScale()
         self.teacher = _teacher(config) if config.teacher else None
         self.pool = Pool(config, config.policy.hidden + (self.teacher.config.hidden if self.teacher else 0))
@@ -97,12 +86,18 @@ class Trainer:
 
     def run(self, stop: threading.Event | None = None, quiet: bool = True) -> Counters:
         """Train to the end of the schedule, or until `stop` is set; either way the run can be resumed."""
-        stop = stop or threading.Event()
-        # Before anything is written or learnt: instances that cannot be drawn are known now and not after minutes.
-        self._validation = ValidationSet(self.config.validation_distribution(), self.config.validation_instances)
-        keep_freed_memory()
+        try:
+            # Before anything is written or learnt: instances that cannot be drawn are known now and not after minutes.
+            self._validation = ValidationSet(self.config.validation_distribution(), self.config.validation_instances)
+            keep_freed_memory()
+            self._run(stop or threading.Event(), quiet)
+        finally:
+            self.pool.close()
+        return self.counters
+
+    def _run(self, stop: threading.Event, quiet: bool) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "config.toml").write_text(self.config.to_toml())
+        write_whole(self.folder / "config.toml", self.config.to_toml())
         recent: list[dict[str, float]] = []
         saved_at = self.counters.seconds
         with RunLog(self.folder, self.counters.update, quiet) as log, _stop_on_signal(stop):
@@ -129,8 +124,6 @@ class Trainer:
                 self.export("best", {}, self.config.temperatures[0])
             self.save()
             log.event("end", **self._position(), timing=dict(self.timing), skipped=self.counters.skipped)
-        self.pool.close()
-        return self.counters
 
     def enable_profile(self) -> None:
         """Time the phases of every update from now on; `profile_report` says where it went."""
@@ -326,28 +319,55 @@ class Trainer:
         checkpoint.write(self.folder, tensors, facts)
 
     @staticmethod
-    def resume(folder: Path, overrides: Sequence[str] = ()) -> Trainer:
+    def resume(folder: Path, overrides: Sequence[str] = (), *, allow_hook: bool = False) -> Trainer:
         """The run of a folder at its last checkpoint, its configuration changed by `overrides`: a longer
-        schedule, another learning rate, anything but what its state depends on."""
+        schedule, another learning rate, anything but what its state depends on. A Python function that the checkpoint
+        names is called only if `allow_hook` says so: a file that was sent by someone is not to run code."""
         tensors, facts = checkpoint.read(folder)
-        saved = TrainingConfig.from_table(facts["config"])
+        path = folder / checkpoint.FILE
+        try:
+            saved = TrainingConfig.from_table(facts["config"])
+        except AnyCSPError as error:
+            raise ModelError(f"{path}: {error}") from None
         config = saved.with_overrides(overrides)
         for name in config.differences(saved):
             if name in FIXED:
                 raise ConfigError(f"a resumed run keeps its {name}; --from {folder} begins a new one with its weights")
+        if not allow_hook and (hooks := sorted(config.hooks() & saved.hooks())):
+            raise ConfigError(f"{path}: would run {shown(hooks[0])}; --allow-hook if you know that code")
+        counters = Counters.from_table(facts["counters"], str(path))
+        weights = {name: tensor for name, tensor in tensors.items() if not name.startswith("pool.")}
+        check_tensors(weights, _expected_weights(config.policy, weights), path)
+        pool = _part(tensors, "pool.")
+        if pool and "slots" not in facts:
+            raise ModelError(f"{path}: the state of searches without their instances")
         trainer = Trainer(config, folder, resumed=True)
-        trainer.counters = Counters(**facts["counters"])
-        trainer.scale = RunningScale(square=trainer.counters.scale_square, weight=trainer.counters.scale_weight)
-        trainer.policy.load_state_dict(_part(tensors, "policy."))
-        trainer.averaged.load_state_dict(_part(tensors, "averaged."))
+        trainer.counters = counters
+        trainer.scale = RunningScale(square=counters.scale_square, weight=counters.scale_weight)
+        trainer.policy.load_state_dict(_part(weights, "policy."))
+        trainer.averaged.load_state_dict(_part(weights, "averaged."))
         for name, parameter in trainer.policy.named_parameters():
-            moments = _part(tensors, f"adam.{name}.")
+            moments = _part(weights, f"adam.{name}.")
             if moments:
                 trainer.optimizer.state[parameter] = moments
         if "slots" in facts:
-            state = SearchState(**_part(tensors, "pool."))
-            trainer.pool.restore([tuple(slot) for slot in facts["slots"]], facts["next_index"], state)
+            try:
+                trainer.pool.restore(facts["slots"], facts["next_index"], pool, path)
+            except BaseException:
+                trainer.pool.close()
+                raise
         return trainer
+
+
+def _expected_weights(policy: PolicyConfig, found: Mapping[str, Tensor]) -> dict[str, Expected]:
+    """The weights of a checkpoint, their average and what Adam knows of each that a gradient has ever reached."""
+    expected: dict[str, Expected] = {}
+    for name, shape in parameter_shapes(policy).items():
+        expected |= {f"policy.{name}": Expected(shape), f"averaged.{name}": Expected(shape)}
+        moments = {"step": Expected((), low=0), "exp_avg": Expected(shape), "exp_avg_sq": Expected(shape, low=0)}
+        if any(f"adam.{name}.{key}" in found for key in moments):
+            expected |= {f"adam.{name}.{key}": moment for key, moment in moments.items()}
+    return expected
 
 
 def _first_weights(config: TrainingConfig) -> dict[str, Tensor]:

@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
-from anycsp.errors import AnyCSPError, ModelError
+from anycsp.errors import ModelError
 from anycsp.formats.files import write_whole
 from anycsp.model.problem import Problem
 from anycsp.neural import require_torch
-from anycsp.neural.guidance import UNGUIDED, Guidance, as_guidance, guidance_json
-from anycsp.neural.temperature import Temperature, as_json, as_temperature, at_domains
-from anycsp.neural.weights import PolicyConfig, Weights
+from anycsp.neural.guidance import GUIDANCE, UNGUIDED, Guidance, as_guidance, guidance_json
+from anycsp.neural.temperature import TEMPERATURE, Temperature, as_json, as_temperature, at_domains
+from anycsp.neural.weights import PolicyConfig, Weights, check_shapes
+from anycsp.schema import TABLE, Schema, check, number, parse_json, shown, table_of, whole
 
 if TYPE_CHECKING:
     from anycsp.neural.policy import PolicyNetwork
@@ -26,6 +29,28 @@ FORMAT_VERSION = 1
 SHIPPED = Path(__file__).parent
 RUN_MODEL = "best.safetensors"
 """Where a training run keeps its model, which is called after the run."""
+LONGEST_DESCRIPTION = 1 << 24
+"""Bytes; ours take some thousand."""
+
+DESCRIPTION: Schema = {
+    "format_version": whole(FORMAT_VERSION, FORMAT_VERSION),
+    "policy": TABLE,
+    "search": TABLE,
+    "training": TABLE,
+}
+SEARCH: Schema = {
+    "temperature": TEMPERATURE,
+    "runs": whole(1, 1_000_000),
+    "guidance": GUIDANCE,
+    "domain": number(2, 1 << 31),
+}
+HISTORY: Schema = {
+    "config": TABLE,
+    "update": whole(0, 10**12),
+    "minutes": number(0, 10**9),
+    "validation": table_of(number(0, math.inf)),
+}
+"""What training leaves and `anycsp models` shows; whoever saves a model may add to it."""
 
 
 @dataclass
@@ -93,41 +118,58 @@ def load_model(name_or_path: str | Path) -> Model:
                 f"unknown model {str(name_or_path)!r}: use one of {', '.join(shipped_models()) or 'none shipped'}, "
                 "a .safetensors file, or the folder of a training run"
             )
-    description = _read_description(path.with_suffix(".json"))
-    try:
-        policy = Weights(PolicyConfig(**description["policy"]), safetensors.numpy.load_file(path))
-        search = description.get("search", {})
-        temperature, runs = as_temperature(search.get("temperature", 1.0)), int(search.get("runs", 4))
-        guidance = as_guidance(search.get("guidance", UNGUIDED))
-        domain = None if search.get("domain") is None else float(search["domain"])
-        if domain is not None and not 1 < domain < math.inf:
-            raise ModelError(f"{path}: temperature for domains of {domain:g} values")
-        if runs < 1:
-            raise ModelError(f"{path}: {runs} runs")
-    except ModelError:
-        raise
-    except (
-        AnyCSPError,
-        OSError,
-        safetensors.SafetensorError,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-    ) as error:
-        raise ModelError(f"{path}: not a model of anycsp ({error})") from None
-    policy.check(path)
+    policy, search, training = _read_description(path.with_suffix(".json"))
+    weights = Weights(policy, _read_arrays(path, policy))
+    weights.check(path)
     name = path.resolve().parent.name if path.name == RUN_MODEL else path.stem
-    return Model(name, policy, temperature, runs, guidance, domain, description.get("training", {}))
+    return Model(
+        name,
+        weights,
+        as_temperature(search.get("temperature", 1.0)),
+        search.get("runs", 4),
+        as_guidance(search.get("guidance", UNGUIDED)),
+        search.get("domain"),
+        training,
+    )
 
 
-def _read_description(path: Path) -> dict[str, Any]:
+def _read_description(path: Path) -> tuple[PolicyConfig, dict[str, Any], dict[str, Any]]:
+    """A policy's configuration, its search defaults, its history: what is there fits, search defaults may be absent."""
     try:
-        description = json.loads(path.read_text())
+        if path.stat().st_size > LONGEST_DESCRIPTION:
+            raise ValueError(f"longer than {LONGEST_DESCRIPTION >> 20} MiB")
+        description = parse_json(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot read the model's description ({error})") from None
+        raise ModelError(f"{path}: cannot read the model's description ({_reason(error)})") from None
     version = description.get("format_version") if isinstance(description, dict) else None
     if version != FORMAT_VERSION:
-        raise ModelError(f"{path}: model format version {version!r}, this anycsp reads {FORMAT_VERSION}")
-    result: dict[str, Any] = description
-    return result
+        raise ModelError(f"{path}: model format version {shown(version)}, this anycsp reads {FORMAT_VERSION}")
+    check(description, DESCRIPTION, str(path), ModelError, optional=("search", "training"))
+    search = check(description.get("search", {}), SEARCH, f"{path}: search", ModelError, optional=SEARCH)
+    training = description.get("training", {})
+    known = {name: training[name] for name in HISTORY if name in training}
+    check(known, HISTORY, f"{path}: training", ModelError, optional=HISTORY)
+    try:
+        policy = PolicyConfig.from_table(description["policy"])
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    return policy, search, training
+
+
+def _read_arrays(path: Path, policy: PolicyConfig) -> dict[str, npt.NDArray[np.float32]]:
+    """Shapes are compared before anything is read: the file is mapped, and may claim to hold more than memory does."""
+    try:
+        with safetensors.safe_open(path, "np") as file:
+            names = list(file.keys())
+            check_shapes({name: tuple(file.get_slice(name).get_shape()) for name in names}, policy, path)
+            return {name: file.get_tensor(name) for name in names}
+    except ModelError:
+        raise
+    except (OSError, safetensors.SafetensorError, TypeError, ValueError, AttributeError) as error:  # or of odd dtypes
+        raise ModelError(f"{path}: not a model of anycsp ({_reason(error)})") from None
+
+
+def _reason(error: Exception) -> str:
+    """What a library said, shortened: it may quote the file."""
+    text = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    return text if len(text) <= 120 else text[:120] + "…"
