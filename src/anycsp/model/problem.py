@@ -104,21 +104,32 @@ class Problem(GlobalConstraints):
         names: Sequence[str] | None = None,
     ) -> list[Variable]:
         """Add `count` variables of one domain, named by `names` or `prefix0, prefix1, …`."""
+        first = len(self._names)
+        self.extend(count, domain, prefix, names)
+        return [Variable(first + i, name) for i, name in enumerate(self._names[first:])]
+
+    def extend(
+        self,
+        count: int,
+        domain: Domain | Iterable[Value] | Mapping[str, int],
+        prefix: str = "x",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        """`add_variables` without a handle for each: readers that make a million need none, and handles take most of
+        the time."""
         shared = self._intern(Domain.of(domain))
         first = len(self._names)
         new_names = list(names) if names is not None else [f"{prefix}{first + i}" for i in range(count)]
         if len(new_names) != count:
             raise ProblemError(f"{count} variables but {len(new_names)} names")
-        for offset, name in enumerate(new_names):
-            if name in self._index:
-                for added in new_names[:offset]:
-                    del self._index[added]
-                raise ProblemError(f"duplicate variable name {name!r}")
-            self._index[name] = first + offset
+        index = dict(zip(new_names, range(first, first + count), strict=True))
+        if len(index) < count or not self._index.keys().isdisjoint(index):
+            twice = next(name for i, name in enumerate(new_names) if name in self._index or index[name] != first + i)
+            raise ProblemError(f"duplicate variable name {twice!r}")
+        self._index.update(index)
         self._names.extend(new_names)
         self._domain_of.extend([shared] * count)
         self._domains = None
-        return [Variable(first + i, name) for i, name in enumerate(new_names)]
 
     def define(self, expression: Operand, name: str | None = None, *, hard: bool = True) -> Variable:
         """An auxiliary variable equal to the expression. Answers omit it; its domain is what can occur."""
@@ -176,7 +187,7 @@ class Problem(GlobalConstraints):
     @property
     def domain_sizes(self) -> IntArray:
         """The size of every domain, known before all of them are laid out."""
-        return np.fromiter((len(domain) for domain in self._domain_of), dtype=np.int64, count=len(self._domain_of))
+        return np.fromiter(map(len, self._domain_of), dtype=np.int64, count=len(self._domain_of))
 
     @property
     def domains(self) -> Domains:
@@ -200,6 +211,9 @@ class Problem(GlobalConstraints):
         if not 0 <= index < len(self._names):
             raise ProblemError(f"unknown variable {index}: there are {len(self._names)}")
         return index
+
+    def index_of_name(self, name: str) -> int | None:
+        return self._index.get(name)
 
     def _operand(self, item: VariableLike | Expression) -> Expression:
         """An expression as it is, a variable given by name or index as its handle."""

@@ -1,0 +1,69 @@
+"""What a file may ask for: one table of limits, which every reader checks before it allocates.
+
+A hostile file is short and asks for much: an array of 10^9 cells, a gigabyte of compressed spaces, an expression nested
+a hundred thousand times. Each limit lies far above real instances and has an environment variable that raises it; the
+refusal names both.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+
+from anycsp.errors import AnyCSPError, ProblemError
+
+
+@dataclass(frozen=True)
+class Limit:
+    what: str
+    """What is counted, as a refusal says it behind the number."""
+    default: int
+    variable: str
+    """The environment variable that raises it."""
+
+    @property
+    def value(self) -> int:
+        text = os.environ.get(self.variable, "").strip()
+        if not text:
+            return self.default
+        if not (text.isascii() and text.isdigit() and len(text) <= 18):
+            raise AnyCSPError(f"{self.variable} is a number, not {ascii(text[:40])}")
+        return int(text)
+
+    def check(self, amount: int, free: int = 0) -> None:
+        """Refuse an amount beyond the limit, or beyond `free` where that is more."""
+        if amount > max(self.value, free):
+            number = f"{amount:,}" if amount < 10**24 else "more than 10^24"
+            raise ProblemError(f"{number} {self.what}: the limit is {self.value:,} (raise it with {self.variable}=N)")
+
+
+BYTES = Limit("bytes or more, decompressed", 1 << 30, "ANYCSP_MAX_BYTES")
+EXPANSION = Limit("times its compressed size", 200, "ANYCSP_MAX_EXPANSION")
+CLAIM = Limit("claimed, more than the file has bytes", 1_000_000, "ANYCSP_MAX_CLAIM")
+CELLS = Limit("variables in arrays, more than the file has bytes", 100_000, "ANYCSP_MAX_CELLS")
+REPETITIONS = Limit("elements in compact forms such as x[] and 0x10", 10_000_000, "ANYCSP_MAX_REPETITIONS")
+DOMAIN = Limit("values in one domain", 1_000_000, "ANYCSP_MAX_DOMAIN")
+VALUES = Limit("values in all domains", 100_000_000, "ANYCSP_MAX_VALUES")
+DEPTH = Limit("levels of nesting", 100, "ANYCSP_MAX_DEPTH")
+
+LIMITS = (BYTES, EXPANSION, CLAIM, CELLS, REPETITIONS, DOMAIN, VALUES, DEPTH)
+
+SMALL = 16 << 20
+"""Decompressed bytes that need no good proportion to the compressed ones: they take a few hundredths of a second."""
+
+
+class Budget:
+    """What the reading of one file has spent of the limits that count over all of it."""
+
+    def __init__(self) -> None:
+        self._spent: Counter[Limit] = Counter()
+
+    def spend(self, limit: Limit, amount: int, free: int = 0) -> None:
+        self._spent[limit] += amount
+        limit.check(self._spent[limit], free)
+
+    def domain(self, size: int, variables: int = 1) -> None:
+        """Variables of one domain are about to be made."""
+        DOMAIN.check(size)
+        self.spend(VALUES, size * variables)
