@@ -8,8 +8,10 @@ refusal names both.
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from anycsp.errors import AnyCSPError, ProblemError
 
@@ -42,15 +44,43 @@ BYTES = Limit("bytes or more, decompressed", 1 << 30, "ANYCSP_MAX_BYTES")
 EXPANSION = Limit("times its compressed size", 200, "ANYCSP_MAX_EXPANSION")
 CLAIM = Limit("claimed, more than the file has bytes", 1_000_000, "ANYCSP_MAX_CLAIM")
 CELLS = Limit("variables in arrays, more than the file has bytes", 100_000, "ANYCSP_MAX_CELLS")
-REPETITIONS = Limit("elements in compact forms such as x[] and 0x10", 10_000_000, "ANYCSP_MAX_REPETITIONS")
+REPETITIONS = Limit("elements written in short, as in x[], 0..9 or 0x10", 10_000_000, "ANYCSP_MAX_REPETITIONS")
 DOMAIN = Limit("values in one domain", 1_000_000, "ANYCSP_MAX_DOMAIN")
 VALUES = Limit("values in all domains", 100_000_000, "ANYCSP_MAX_VALUES")
-DEPTH = Limit("levels of nesting", 100, "ANYCSP_MAX_DEPTH")
+DEPTH = Limit("levels of nesting", 200, "ANYCSP_MAX_DEPTH")
 
 LIMITS = (BYTES, EXPANSION, CLAIM, CELLS, REPETITIONS, DOMAIN, VALUES, DEPTH)
 
+FRAMES_PER_LEVEL = 6
+"""Python's calls for one level of an expression, at most, from its text to its constraint."""
 SMALL = 16 << 20
 """Decompressed bytes that need no good proportion to the compressed ones: they take a few hundredths of a second."""
+
+
+def allow_depth() -> None:
+    """Give a raised limit of nesting the frames it needs; Python's own stack serves the default."""
+    if DEPTH.value > DEPTH.default:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 1000 + FRAMES_PER_LEVEL * DEPTH.value))
+
+
+def too_deep() -> str:
+    """What is said where Python's stack ends before the nesting could be counted."""
+    return f"nested too deeply: the limit is {DEPTH.value:,} levels (raise it with {DEPTH.variable}=N)"
+
+
+def nesting(tree: Any) -> int:
+    """How deep lists and objects lie in each other."""
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [
+            item
+            for parent in level
+            if isinstance(parent, (list, dict))
+            for item in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(item, (list, dict))
+        ]
+    return depth
 
 
 class Budget:

@@ -37,13 +37,15 @@ def read(source: Source) -> Problem:
     comments: list[str] = []
     header = _HEADER.search(source.data)
     variables, clauses, top = _counts(source, header)
+    if header and (before := _COMMENT.sub(b"", source.data[: header.start()]).strip()):
+        raise source.error(f"text before the header: {shown(ascii_text(before))}")
     body = source.data[header.end() :] if header else source.data
     body = _COMMENT.sub(b"", body)
     if header is None:
         body = _HARD.sub(b"-1", body)  # no weight is negative, so this marks hard clauses among numbers
     numbers = integers(body)
     if numbers is None or (len(numbers) and numbers[-1] != 0):
-        raise _first_error(source)
+        raise _first_error(source, header is not None)
     ends = np.flatnonzero(numbers == 0)
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else np.zeros(0, np.int64)
     # A weight of 0 looks like an end: such a clause is dropped, and where its literals begin is the next number.
@@ -116,13 +118,13 @@ def _counts(source: Source, header: re.Match[bytes] | None) -> tuple[int | None,
     return variables, clauses, top
 
 
-def _first_error(source: Source) -> Exception:
+def _first_error(source: Source, has_header: bool) -> Exception:
     for number, line in source.lines():
         if line.startswith(("c", "p")):
             continue
         words = line.split()
         for place, token in enumerate(words):
-            if not re.fullmatch(r"-?[0-9]+", token) and not (place == 0 and token == "h"):
+            if not re.fullmatch(r"-?[0-9]+", token) and (has_header or place or token != "h"):
                 return source.error(f"neither weight nor literal: {shown(token)}", number)
     return source.error("the last clause lacks its closing 0")
 
