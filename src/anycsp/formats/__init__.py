@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from anycsp.errors import ConversionError, FormatError, ProblemError
 from anycsp.formats import cfn, cnf, col, json_format, mtx, rudy, wcnf, wcsp, xcsp3
-from anycsp.formats.budget import allow_depth
 from anycsp.formats.answers import Values, read_literals, read_values, value_lines
+from anycsp.formats.budget import allow_depth
 from anycsp.formats.files import COMPRESSIONS, Source, load, text_source, write_whole
 from anycsp.model.problem import Problem
 

@@ -176,7 +176,9 @@ class _Network:
         default = function.get("defaultcost")
         if default is None:
             if len(costs) != math.prod(sizes):
-                raise self.source.error(f"function {shown(name)} lists {len(costs)} costs for {math.prod(sizes)} tuples")
+                raise self.source.error(
+                    f"function {shown(name)} lists {len(costs)} costs for {math.prod(sizes)} tuples"
+                )
             tuples = np.indices(sizes).reshape(len(sizes), -1).T.astype(np.int64)
             values = np.array([self.cost(c) for c in costs], dtype=np.float64)
         else:

@@ -74,9 +74,9 @@ class Source:
         if claimed < 0:
             raise self.error(f"a negative number of {what}: {claimed}", line)
         try:
-            replace(CLAIM, what=f"{what} {CLAIM.what}").check(claimed, free=len(self.data))
+            replace(CLAIM, what=CLAIM.what.replace("things", what)).check(claimed, free=len(self.data))
         except ProblemError as error:
-            raise self.error(str(error), line) from None
+            raise self.error(f"claims {error}", line) from None
 
     def check(self, limit: Limit, amount: int, line: int | None = None) -> None:
         """Refuse what goes beyond a limit of the table."""
@@ -151,7 +151,7 @@ def _compression_of(raw: bytes) -> Compression | None:
 
 
 def _capped(stream: IO[bytes] | Any, name: str, compressed: IO[bytes] | None = None) -> bytes:
-    """All of a stream, refused as soon as it is too long, or grows out of proportion to what was read of `compressed`."""
+    """All of a stream, refused as soon as it is too long, or out of proportion to what was read of `compressed`."""
     parts: list[bytes] = []
     size = 0
     try:

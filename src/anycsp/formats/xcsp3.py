@@ -115,6 +115,8 @@ def _parser_of(xparser: Any, root: Any, budget: Budget) -> Any:
     class Parser(xparser.ParserXCSP3):  # type: ignore[misc, name-defined]
         def parsing_of_constraints_inner(self, element: Any, arguments: Any) -> Any:
             self.where = f"<{element.tag}{' id=' + repr(element.attrib['id']) if 'id' in element.attrib else ''}>: "
+            if any(_is_flat_matrix(element, child) for child in element):
+                raise ProblemError("a matrix has two dimensions")  # pycsp3 would pair a line with itself
             if element.tag != "slide":
                 return super().parsing_of_constraints_inner(element, arguments)
             # pycsp3 leaves the attributes of <slide> as text; here they are numbers.
@@ -161,6 +163,15 @@ def _check_claims(root: Any, parser: Any, source: Source) -> None:
     for array in root.iterfind("./variables/array"):
         sizes = [int(size) for size in re.findall(r"\[([0-9]+)\]", array.attrib.get("size", ""))]
         source.budget.spend(CELLS, math.prod(sizes), free=len(source.data))
+
+
+def _is_flat_matrix(constraint: Any, child: Any) -> bool:
+    """Whether an array's compact form stands where a matrix is asked for, and has not two dimensions."""
+    boxes = child.tag == "origins" and (constraint.findtext("lengths") or "").lstrip().startswith("(")
+    if not boxes and child.tag not in ("matrix", "rowOccurs", "colOccurs"):
+        return False
+    text = (child.text or "").strip()
+    return not text.startswith(("(", "%")) and len(re.findall(r"\[(?:[0-9]+\.\.[0-9]+)?\]", text)) < 2
 
 
 def _brackets(text: str) -> int:

@@ -85,7 +85,7 @@ class Loader:
     def variables(self, entries: Sequence[Any]) -> None:
         for entry in entries:
             cells = [entry] if isinstance(entry, XVar) else entry.variables
-            # A cell is None where the file leaves it undefined; neighbours mostly share the object that is their domain.
+            # A cell is None where the file leaves it undefined; neighbours mostly share one object as their domain.
             for _, group in groupby((x for x in cells if x is not None), key=lambda x: id(x.domain)):
                 same = list(group)
                 self.where = f"variable {same[0].id}: "

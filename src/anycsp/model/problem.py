@@ -121,8 +121,8 @@ class Problem(GlobalConstraints):
         return [Variable(first + i, name) for i, name in enumerate(new_names)]
 
     def add_numbered(self, count: int, domain: Domain | Iterable[Value]) -> None:
-        """The variables 1 … count of one domain, as files count them, in a problem that has none yet. A header may claim
-        a million: so no handle is made for any, and their names are indexed when one is first looked up."""
+        """The variables 1 … count of one domain, as files count them, in a problem that has none yet. A header may
+        claim a million: so no handle is made for any, and their names are indexed when one is first looked up."""
         if self._names:
             raise ProblemError("numbered variables come first")
         self._append(list(map(str, range(1, count + 1))), self._intern(Domain.of(domain)))
