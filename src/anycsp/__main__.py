@@ -1,5 +1,19 @@
-"""`python -m anycsp`: the command line."""
+"""The command `anycsp`, also as `python -m anycsp`. Signals come first: importing the rest takes longer than many
+searches."""
 
-from anycsp.cli import main
+from __future__ import annotations
 
-main()
+from typing import NoReturn
+
+from anycsp.interrupts import end_at_once
+
+
+def main() -> NoReturn:
+    end_at_once()
+    from anycsp.cli import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -258,6 +258,65 @@ def test_a_signal_prints_the_best_so_far(tmp_path: Path, model: Path, number: in
     assert (tmp_path / "t").read_text()
 
 
+SLOW_PREPARATION = """
+import sys, time
+import anycsp.search.prepare as prepare
+def compile_slowly(*_, **__):
+    print("begun", flush=True)
+    time.sleep(60)
+prepare.compile_graph = compile_slowly
+from anycsp.__main__ import main
+main()
+"""
+SLOW_IMPORT = """
+import time
+print("begun", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", ["importing", "reading", "preparing"])
+def test_a_signal_before_there_is_an_answer_ends_the_program_at_once(
+    tmp_path: Path, number: signal.Signals, moment: str
+) -> None:
+    path = tmp_path / "x.cnf"
+    path.write_text(CONTRADICTION)
+    started = command("solve", str(path), "--search", "local")
+    environment = dict(os.environ)
+    if moment == "importing":
+        (tmp_path / "click.py").write_text(SLOW_IMPORT)
+        environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    elif moment == "reading":
+        path.unlink()
+        os.mkfifo(path)
+    else:
+        started = [sys.executable, "-c", SLOW_PREPARATION, "solve", str(path), "--no-presolve"]
+    process = subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    if moment == "reading":
+        with open(path, "w"):  # opens once the program has opened it too; it then waits for what is never written
+            process.send_signal(number)
+            out, err = process.communicate(timeout=30)
+    else:
+        while process.stdout.readline() != "begun\n":
+            assert process.poll() is None
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert err == "error: interrupted\n"
+    assert not re.search(r"^[sv] ", out, re.MULTILINE)
+
+
+def test_a_file_whose_name_is_no_text_is_read(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.cnf"
+    with open(path, "w") as file:
+        file.write(EASY)
+    done = subprocess.run([*command("solve"), path], capture_output=True, check=False)
+    assert done.returncode == 10
+    assert done.stderr == b""
+
+
 # ── check ────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -85,7 +85,7 @@ def test_cfn_maximises_where_it_must_be_above() -> None:
         (ONE_VARIABLE + "{f: {scope: [z], costs: [0 0]}}}", "cfn", "unknown variable"),
         (ONE_VARIABLE + "{f: {scope: [x], costs: [0]}}}", "cfn", "lists 1 costs"),
         ('{problem: {mustbe: "five"}, variables: {x: 2}}', "cfn", "mustbe"),
-        ("{" * 200, "cfn", "nested too deeply"),
+        ("{" * 300, "cfn", "levels of nesting"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(text: str, format: str, message: str) -> None:

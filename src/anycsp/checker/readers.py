@@ -14,9 +14,9 @@ from anycsp.checker.problem import CheckedProblem, Constraint, numbers, objectiv
 
 
 def _words(data: bytes) -> Iterator[list[str]]:
-    for line in data.decode("latin-1").splitlines():
-        if line.split():
-            yield line.split()
+    for line in data.split(b"\n"):  # lines end here only, and white space is ASCII: comments may hold any byte
+        if words := line.split():
+            yield [word.decode("latin-1") for word in words]
 
 
 def _numbered(count: int) -> list[str]:
@@ -49,15 +49,18 @@ def cnf(data: bytes) -> CheckedProblem:
 def wcnf(data: bytes) -> CheckedProblem:
     """Old form: a weight before each clause, hard from the header's top; that of 2022: `h` before the hard ones."""
     top, claimed, clauses = math.inf, 0, list[tuple[float | None, list[int]]]()
+    content: list[str] = []
     for words in _words(data):
-        if words[0].startswith("c"):
-            continue
         if words[0] == "p":
             claimed, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
-            continue
-        weight = None if words[0] == "h" or float(words[0]) >= top else float(words[0])
+        elif not words[0].startswith("c"):
+            content += words
+    numbered = iter(content)
+    for word in numbered:  # a weight; its literals may go over several lines, and a line may hold several clauses
+        weight = None if word == "h" or float(word) >= top else float(word)
+        clause = list(iter(lambda: int(next(numbered)), 0))
         if weight != 0:
-            clauses.append((weight, [int(word) for word in words[1 : words.index("0", 1)]]))
+            clauses.append((weight, clause))
     variables = max([claimed, *(abs(literal) for _, clause in clauses for literal in clause)])
     constraints = [
         {"kind": "literals", "scope": [abs(l) - 1 for l in clause], "literals": clause}

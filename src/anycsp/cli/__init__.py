@@ -7,6 +7,7 @@ when their command runs, so `anycsp --help` and the commands without a search st
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 import warnings
@@ -31,6 +32,9 @@ COMMANDS = {
     "models": "List the shipped models, or show the card of one.",
     "version": "Print the version.",
 }
+
+LINE_LENGTH = 300
+"""Of an error, at most; paths and tokens of a file can be of any length."""
 
 EPILOG = """
 \b
@@ -103,10 +107,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+    print(_shortened("error: " + " ".join(message.split())), file=sys.stderr)
     return code
 
 
+def _shortened(line: str) -> str:
+    """A line of bounded length: it begins with what happened and ends with what to do, so the middle goes."""
+    return line if len(line) <= LINE_LENGTH else line[: LINE_LENGTH - 121] + "…" + line[-120:]
+
+
 def main() -> NoReturn:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may hold any bytes
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # not the line of code that warns
     sys.exit(run())

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,6 +27,7 @@ from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
 from anycsp.formats.files import load, write_whole
+from anycsp.interrupts import stop_instead
 from anycsp.model.problem import Problem
 
 if TYPE_CHECKING:
@@ -91,18 +90,17 @@ def solve(
     **options: Any,
 ) -> int:
     """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
-    stop = _stop_on_signals()
     source = load(file)
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
     try:
         if chosen.takes_colors and colors is None:
-            problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": stop})
+            problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": report.stop})
         else:
             problem = parse(source, format=format_name, colors=colors)
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
-            result = report.search(problem, hint=start, stop=stop, **options)
+            result = report.search(problem, hint=start, stop=report.stop, **options)
     except UnsupportedError:
         report.unsupported()
         raise
@@ -116,20 +114,6 @@ def solve(
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)
-
-
-def _stop_on_signals() -> threading.Event:
-    """Ctrl-C and SIGTERM end the search, and the best so far is printed; a second one ends the program."""
-    stop = threading.Event()
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        stop.set()
-        signal.signal(number, signal.SIG_DFL)
-
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, handle)
-    return stop
 
 
 def _hint(path: str, chosen: Format, problem: Problem) -> Values:
@@ -163,6 +147,8 @@ class Report:
     def __init__(self, chosen: Format, as_json: bool, quiet: bool) -> None:
         self._format, self._json, self._quiet = chosen, as_json, quiet
         self._printed = ""
+        self.stop = threading.Event()
+        self._answered = False
         self.comment(f"anycsp {anycsp.__version__}")
 
     def comment(self, text: str) -> None:
@@ -198,13 +184,22 @@ class Report:
             stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
 
             def callback(progress: Progress) -> None:
+                self._has_answer()
                 best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
                 line.show(progress, (best or _number(progress.violated_weight)) + hard)
 
-            return run_search(problem, callback=callback, **options)
+            result = run_search(problem, callback=callback, **options)
+            self._has_answer()
+            return result
+
+    def _has_answer(self) -> None:
+        """From the first assignment on a signal is to print the best one."""
+        if not self._answered:
+            stop_instead(self.stop)
+        self._answered = True
 
     def _objective(self, best: str) -> None:
         if best != self._printed:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from anycsp.errors import ConversionError, FormatError, ProblemError
 from anycsp.formats import cfn, cnf, col, json_format, mtx, rudy, wcnf, wcsp, xcsp3
 from anycsp.formats.answers import Values, read_literals, read_values, value_lines
+from anycsp.formats.budget import allow_depth
 from anycsp.formats.files import COMPRESSIONS, Source, load, text_source, write_whole
 from anycsp.model.problem import Problem
 
@@ -88,6 +89,7 @@ def read_text(
 def parse(source: Source, *, format: str | None = None, colors: int | None = None) -> Problem:
     """The problem in a loaded source."""
     chosen = detect(source, format)
+    allow_depth()
     if colors is not None and not chosen.takes_colors:
         raise FormatError(source.path, f"a number of colours is for graphs to colour, not for {chosen.name} files")
     try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from anycsp.formats.budget import too_deep
 from anycsp.formats.files import Source, load, shown
 
 Values = Mapping[str, int | str] | Sequence[int | str]
@@ -78,7 +79,9 @@ def _json(source: Source, text: str) -> Answer:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise source.error(f"not JSON: {error.msg}", error.lineno) from None
-    except (RecursionError, ValueError) as error:
+    except RecursionError:
+        raise source.error(too_deep()) from None
+    except ValueError as error:
         raise source.error(f"not JSON: {error}") from None
     claims: dict[str, Any] = document if isinstance(document, dict) and "assignment" in document else {}
     values = claims.get("assignment", document)

@@ -7,6 +7,7 @@ both and sgcc with any measure where their cost reaches the bound.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from anycsp.errors import UnsupportedError
+from anycsp.formats.budget import DEPTH, REPETITIONS
 from anycsp.formats.costs import add_costs, add_graded
 from anycsp.formats.files import Source, shown
 from anycsp.formats.wcsp import soft_all_different
@@ -23,7 +25,6 @@ from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 
 _TOKEN = re.compile(r'"([^"]*)"|([{}\[\]])|([^\s,:{}\[\]"]+)|[\s,:]+|(.)', re.DOTALL)
-_DEPTH = 60
 
 
 def sniff(head: bytes) -> bool:
@@ -57,8 +58,7 @@ class _Reader:
         return self.tokens[self.at - 1]
 
     def value(self, depth: int = 0) -> Any:
-        if depth > _DEPTH:
-            raise self.source.error("nested too deeply")
+        self.source.check(DEPTH, depth)
         token, bracket = self.next()
         if not bracket:
             return token
@@ -96,10 +96,8 @@ def dict_of(members: list[tuple[str | None, Any]]) -> Members:
 
 def read(source: Source) -> Problem:
     reader = _Reader(source)
-    document = reader.value()
-    head, variables = document.get("problem"), document.get("variables")
-    if not isinstance(head, Members) or not isinstance(variables, Members):
-        raise source.error("not a cost function network: it needs `problem` and `variables`")
+    document = _members(source, reader.value(), "the file")
+    head, variables = (_members(source, document.get(key), f"`{key}`") for key in ("problem", "variables"))
     problem = Problem(str(head.get("name", "")))
     top, decimals, maximise = _bound(source, str(head.get("mustbe", "")))
     for name, spec in variables:
@@ -109,12 +107,19 @@ def read(source: Source) -> Problem:
             size = source.integer(str(spec), f"the domain size of {shown(str(name))}", 1)
             if size <= 0:
                 raise UnsupportedError(source.path, f"variable {shown(str(name))}: interval domains are not supported")
+            source.check_domain(size, str(name))
             problem.add_variable(range(size), name)
     network = _Network(source, problem, top, decimals, -1 if maximise else 1)
-    for name, function in document.get("functions", Members()):
+    for name, function in _members(source, document.get("functions", Members()), "`functions`"):
         network.function(str(name or ""), function)
     problem.objective = Objective("gain", -network.constant) if maximise else Objective("cost", network.constant)
     return problem
+
+
+def _members(source: Source, value: Any, what: str) -> Members:
+    if not isinstance(value, Members):
+        raise source.error(f"not a cost function network: {what} is no object")
+    return value
 
 
 def _bound(source: Source, text: str) -> tuple[float, int, bool]:
@@ -130,6 +135,10 @@ def _bound(source: Source, text: str) -> tuple[float, int, bool]:
     return (-float(number) if maximise else float(number)), decimals, maximise
 
 
+def _below(word: str, bound: int) -> bool:
+    return re.fullmatch(r"[0-9]{1,18}", word) is not None and int(word) < bound
+
+
 class _Network:
     def __init__(self, source: Source, problem: Problem, top: float, decimals: int, sign: int) -> None:
         self.source, self.problem, self.top, self.decimals, self.sign = source, problem, top, decimals, sign
@@ -139,17 +148,21 @@ class _Network:
         if isinstance(word, str) and word in ("inf", "+inf"):
             return self.top
         try:
-            return self.sign * round(float(word), self.decimals)
+            cost = self.sign * round(float(word), self.decimals)
         except (TypeError, ValueError):
-            raise self.source.error(f"a cost is a number, not {shown(str(word))}") from None
+            cost = math.nan
+        if not math.isfinite(cost):
+            raise self.source.error(f"a cost is a number, not {shown(str(word))}")
+        return cost
 
     def function(self, name: str, function: Any) -> None:
         if not isinstance(function, Members):
             raise self.source.error(f"function {shown(name)} is no object")
-        scope = [self._variable(name, word) for word in function.get("scope", [])]
+        scope = [self._variable(name, word) for word in self._list(function, "scope", name)]
         kind = function.get("type")
         if kind is not None:
-            self._global(name, str(kind), scope, function.get("params", Members()))
+            params = _members(self.source, function.get("params", Members()), f"`params` of {shown(name)}")
+            self._global(name, str(kind), scope, params)
             return
         costs = function.get("costs")
         if isinstance(costs, str):  # a function with the costs of an earlier one
@@ -162,9 +175,9 @@ class _Network:
         sizes = [len(self.problem.domain(x)) for x in scope]
         default = function.get("defaultcost")
         if default is None:
-            if len(costs) != int(np.prod(sizes)):
+            if len(costs) != math.prod(sizes):
                 raise self.source.error(
-                    f"function {shown(name)} lists {len(costs)} costs for {int(np.prod(sizes))} tuples"
+                    f"function {shown(name)} lists {len(costs)} costs for {math.prod(sizes)} tuples"
                 )
             tuples = np.indices(sizes).reshape(len(sizes), -1).T.astype(np.int64)
             values = np.array([self.cost(c) for c in costs], dtype=np.float64)
@@ -181,9 +194,9 @@ class _Network:
         self.constant += add_costs(self.problem, scope, tuples, values, outside, self.top)
 
     def _variable(self, function: str, word: Any) -> int:
-        if isinstance(word, str) and word in self.problem.names:
-            return self.problem.index(word)
-        if isinstance(word, str) and word.isdigit() and int(word) < self.problem.num_variables:
+        if isinstance(word, str) and (index := self.problem.index_of_name(word)) is not None:
+            return index
+        if isinstance(word, str) and _below(word, self.problem.num_variables):
             return int(word)
         raise self.source.error(f"function {shown(function)}: unknown variable {shown(str(word))}")
 
@@ -191,13 +204,24 @@ class _Network:
         domain = self.problem.domain(x)
         if domain.labels is not None and word in domain.labels:
             return domain.position(word)
-        if isinstance(word, str) and word.isdigit() and int(word) < len(domain):
+        if isinstance(word, str) and _below(word, len(domain)):
             return int(word)
         raise self.source.error(
             f"a tuple has the value {shown(str(word))}, outside the domain of {self.problem.names[x]}"
         )
 
-    def _global(self, name: str, kind: str, scope: list[int], params: Any) -> None:
+    def _list(self, members: Members, key: str, function: str) -> list[Any]:
+        value = members.get(key, [])
+        if not isinstance(value, list):
+            raise self.source.error(f"function {shown(function)}: `{key}` is no list")
+        return value
+
+    def _integers(self, words: Any, count: int, what: str) -> list[int]:
+        if not isinstance(words, list) or len(words) != count:
+            raise self.source.error(f"{what}: not {count} numbers")
+        return [self.source.integer(str(word), what) for word in words]
+
+    def _global(self, name: str, kind: str, scope: list[int], params: Members) -> None:
         cost, measure = self.cost(params.get("cost", "0")), str(params.get("metric", ""))
         graded = kind in ("salldiff", "samong") and measure == "var"
         if not graded and (kind not in ("salldiff", "samong", "sgcc") or cost < self.top):
@@ -208,12 +232,15 @@ class _Network:
             soft_all_different(self.problem, variables, cost, self.top)
             return
         if kind == "sgcc":
-            counts = [[int(w) for w in row] for row in params.get("bounds", [])]
+            rows = self._list(params, "bounds", name)
+            counts = [self._integers(row, 3, f"a bound of function {shown(name)}") for row in rows]
             ranges = [range(low, high + 1) for _, low, high in counts]
             self.problem.add_cardinality(variables, [value for value, _, _ in counts], ranges, hard=True)
             return
-        low, high = int(params.get("min", 0)), int(params.get("max", len(scope)))
-        positions = {x: [self._position(x, w) for w in params.get("values", [])] for x in scope}
+        limits = [params.get("min", "0"), params.get("max", str(len(scope)))]
+        low, high = self._integers(limits, 2, f"the bounds of function {shown(name)}")
+        self.source.check(REPETITIONS, max(low, len(scope) - high))
+        positions = {x: [self._position(x, w) for w in self._list(params, "values", name)] for x in scope}
         hits = []
         for x, variable in zip(scope, variables, strict=True):
             values = self.problem.domain(x).values

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.errors import ConversionError
 from anycsp.formats.answers import lines_of
-from anycsp.formats.files import Source, shown
+from anycsp.formats.files import Source, ascii_text, shown
 from anycsp.model.builders import formula_problem
 from anycsp.model.problem import Problem
 
@@ -67,7 +67,7 @@ def _counts(source: Source, header: re.Match[bytes] | None) -> tuple[int | None,
     if header is None:
         return None, None
     line = source.data.count(b"\n", 0, header.start()) + 1
-    words = header.group().decode("latin-1").split()
+    words = ascii_text(header.group()).split()
     if words[1:2] != ["cnf"] or len(words) > 4:
         raise source.error(f"not a header of the form 'p cnf VARIABLES CLAUSES': {shown(' '.join(words))}", line)
     counts = [source.integer(word, "a count of the header", line) for word in words[2:]]
@@ -78,7 +78,7 @@ def _counts(source: Source, header: re.Match[bytes] | None) -> tuple[int | None,
 
 def integers(body: bytes) -> npt.NDArray[np.int64] | None:
     """All integers of the text, or None where something else is in it."""
-    if body.translate(None, b"0123456789- \t\r\n\v\f"):
+    if body.translate(None, b"0123456789- \t\r\n"):
         return None
     if not body.strip():
         return np.zeros(0, np.int64)
@@ -88,7 +88,11 @@ def integers(body: bytes) -> npt.NDArray[np.int64] | None:
             numbers = np.fromstring(body, dtype=np.int64, sep=" ")
     except (ValueError, DeprecationWarning):
         return None
-    ink = np.frombuffer(body, np.uint8) > ord(" ")
+    characters = np.frombuffer(body, np.uint8)
+    minus = np.flatnonzero(characters == ord("-"))
+    if len(minus) and (minus[-1] == len(body) - 1 or (characters[minus + 1] < ord("0")).any()):
+        return None  # numpy reads a lone minus as 0
+    ink = characters > ord(" ")
     tokens = int(ink[0]) + int(np.count_nonzero(ink[1:] > ink[:-1]))
     return numbers if len(numbers) == tokens else None
 
@@ -107,7 +111,7 @@ def _first_error(source: Source, variables: int | None) -> Exception:
         if not header_seen and _HEADER.search(source.data):
             return source.error(f"text before the header: {shown(line)}", number)
         for token in line.split():
-            if not re.fullmatch(r"-?\d+", token):
+            if not re.fullmatch(r"-?[0-9]+", token):
                 return source.error(f"unknown literal {shown(token)}", number)
             if variables is not None and abs(int(token)) > variables:
                 return source.error(f"unknown literal {shown(token)}: the header claims {variables} variables", number)

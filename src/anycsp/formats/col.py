@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anycsp.errors import ConversionError
+from anycsp.formats.budget import DOMAIN
 from anycsp.formats.files import Source, shown
 from anycsp.formats.graphs import soft_pairs
 from anycsp.formats.rudy import vertex
@@ -95,6 +96,7 @@ def coloring(graph: ColoringGraph, colors: int | None = None) -> Problem:
     if colors is None:
         colors = max(1, len(large_clique(graph.vertices, graph.edges.tolist())))
         comments.append(f"no number of colours given: taking {colors}, the size of the largest clique found")
+    DOMAIN.check(colors)
     problem = coloring_problem(graph.vertices, graph.edges, colors)
     problem.comments = comments
     return problem

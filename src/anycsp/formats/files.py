@@ -13,17 +13,13 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from anycsp.errors import FormatError, TooLargeError
-
-MAX_BYTES = 2 << 30
-"""A file may hold this much after decompression. Real instances stay far below; a decompression bomb does not."""
-PLAUSIBLE = 1_000_000
-"""Headers may claim this much without proof; beyond it the file must at least be long enough to hold it."""
+from anycsp.errors import FormatError, ProblemError
+from anycsp.formats.budget import BYTES, CLAIM, EXPANSION, SMALL, Budget, Limit
 
 
 @dataclass(frozen=True)
@@ -42,28 +38,32 @@ COMPRESSIONS = {
     ".bz2": Compression("bzip2", b"BZh", bz2.open, bz2.compress),
 }
 """By the ending of a file's name."""
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""No text format has them; vertical tabs and form feeds are white space to some readers and not to others."""
+_CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a reader gets. Text formats are ASCII but for comments, so lines are decoded as Latin-1."""
+    """What a reader gets. Text formats are ASCII but for comments: other bytes become characters that are neither white
+    space nor digits."""
 
     path: str
     data: bytes
+    budget: Budget = field(default_factory=Budget, compare=False)
 
     def error(self, reason: str, line: int | None = None) -> FormatError:
         return FormatError(self.path, reason, line)
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that is not blank, with its number."""
-        for number, line in enumerate(self.data.decode("latin-1").split("\n"), start=1):
+        for number, line in enumerate(ascii_text(self.data).split("\n"), start=1):
             stripped = line.strip()
             if stripped:
                 yield number, stripped
 
-    def integer(self, token: str, what: str, line: int) -> int:
+    def integer(self, token: str, what: str, line: int | None = None) -> int:
         digits = token.removeprefix("-")
         if digits.isascii() and digits.isdigit() and len(digits) <= 18:
             return int(token)
@@ -73,8 +73,28 @@ class Source:
         """Refuse a header that claims millions of things in a file too short to hold them."""
         if claimed < 0:
             raise self.error(f"a negative number of {what}: {claimed}", line)
-        if claimed > max(PLAUSIBLE, len(self.data)):
-            raise self.error(f"claims {claimed:,} {what}, which a file of {len(self.data):,} bytes cannot hold", line)
+        try:
+            replace(CLAIM, what=CLAIM.what.replace("things", what)).check(claimed, free=len(self.data))
+        except ProblemError as error:
+            raise self.error(f"claims {error}", line) from None
+
+    def check(self, limit: Limit, amount: int, line: int | None = None) -> None:
+        """Refuse what goes beyond a limit of the table."""
+        try:
+            limit.check(amount)
+        except ProblemError as error:
+            raise self.error(str(error), line) from None
+
+    def check_domain(self, size: int, name: str, line: int | None = None) -> None:
+        """Refuse a domain, before it is made, that is too large by itself or with those before it."""
+        try:
+            self.budget.domain(size)
+        except ProblemError as error:
+            raise self.error(f"variable {shown(name)}: {error}", line) from None
+
+
+def ascii_text(data: bytes) -> str:
+    return data.decode("ascii", errors="surrogateescape")
 
 
 def shown(token: str, limit: int = 40) -> str:
@@ -111,7 +131,9 @@ def load_head(path: Path, size: int) -> Source:
 def text_source(data: bytes, name: str) -> Source:
     """A source from bytes at hand; refuses what cannot be text."""
     data = data.removeprefix(b"\xef\xbb\xbf")  # the UTF-8 byte order mark some editors write
-    if match := _CONTROL.search(data):
+    if len(data.translate(None, _CONTROLS)) < len(data):  # five times as fast as the search
+        match = _CONTROL.search(data)
+        assert match is not None
         line = data.count(b"\n", 0, match.start()) + 1
         raise FormatError(name, f"binary data, not a problem file (byte 0x{data[match.start()]:02x})", line)
     return Source(name, data)
@@ -128,21 +150,29 @@ def _compression_of(raw: bytes) -> Compression | None:
     return next((known for known in COMPRESSIONS.values() if raw.startswith(known.magic)), None)
 
 
-def _capped(stream: IO[bytes] | Any, name: str) -> bytes:
+def _capped(stream: IO[bytes] | Any, name: str, compressed: IO[bytes] | None = None) -> bytes:
+    """All of a stream, refused as soon as it is too long, or out of proportion to what was read of `compressed`."""
     parts: list[bytes] = []
     size = 0
-    while chunk := stream.read(1 << 20):
-        parts.append(chunk)
-        size += len(chunk)
-        if size > MAX_BYTES:
-            raise TooLargeError(f"{name}: holds more than the limit of {MAX_BYTES / 2**30:.1f} GiB")
+    try:
+        while chunk := stream.read(1 << 20):
+            parts.append(chunk)
+            size += len(chunk)
+            BYTES.check(size)
+            if compressed is not None and size > SMALL:
+                EXPANSION.check(size // compressed.tell())
+    except ProblemError as error:
+        raise FormatError(name, str(error)) from None
     return b"".join(parts)
 
 
 def _decompress(raw: bytes, compression: Compression, name: str) -> bytes:
+    compressed = io.BytesIO(raw)
     try:
-        with compression.open(io.BytesIO(raw), "rb") as stream:
-            return _capped(stream, name)
+        with compression.open(compressed, "rb") as stream:
+            return _capped(stream, name, compressed)
+    except FormatError:
+        raise
     except _DAMAGE as error:
         raise FormatError(name, f"truncated or damaged {compression.name} file ({error})") from None
 

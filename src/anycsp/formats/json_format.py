@@ -15,8 +15,8 @@ import numpy as np
 
 from anycsp.constraints.base import FAMILIES
 from anycsp.errors import AnyCSPError, ConversionError, ProblemError
+from anycsp.formats.budget import DEPTH, VALUES, Budget, nesting, too_deep
 from anycsp.formats.files import Source, shown
-from anycsp.memory import available_bytes
 from anycsp.model.description import describe_objective
 from anycsp.model.domains import Domain
 from anycsp.model.expressions import Operand, Variable, bounds, expression_of, tree_of
@@ -24,9 +24,9 @@ from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 
 _TOP = ("format", "version", "name", "objective", "domains", "variables", "constraints")
-_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
-_BYTES_PER_VALUE = 100
-"""What one value of a domain costs while a problem is built, in Python objects."""
+_RANGE = re.compile(r"(-?[0-9]+)\.\.(-?[0-9]+)")
+_DIGITS = 19
+"""Of the longest 64-bit integer."""
 
 Path = tuple[str | int, ...]
 
@@ -47,14 +47,14 @@ def read(source: Source) -> Problem:
     except json.JSONDecodeError as error:
         raise source.error(f"not JSON: {error.msg.lower()}", error.lineno) from None
     except RecursionError:
-        raise source.error("not a problem: nested too deeply") from None
+        raise source.error(too_deep()) from None
     except ValueError as error:
         raise source.error(str(error)) from None
     where: list[str | int] = []
     try:
-        return _problem(document, where)
+        return _problem(document, where, source.budget)
     except RecursionError:
-        raise source.error(_place(where) + "nested too deeply", _line(text, tuple(where))) from None
+        raise source.error(_place(where) + too_deep(), _line(text, tuple(where))) from None
     except (AnyCSPError, KeyError, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, MemoryError):  # TooLargeError is no fault of a line
             raise
@@ -82,7 +82,7 @@ def _place(where: Sequence[str | int]) -> str:
     return f"{where[0]}: " if where else ""
 
 
-def _problem(document: Any, where: list[str | int]) -> Problem:
+def _problem(document: Any, where: list[str | int], budget: Budget) -> Problem:
     """Build the problem; `where` always names the element being read."""
     _expect(document, dict, "the file")
     _known_keys(document, _TOP)
@@ -95,7 +95,7 @@ def _problem(document: Any, where: list[str | int]) -> Problem:
     shared: dict[str, Domain] = {}
     for name, spec in _expect(document.get("domains", {}), dict, "'domains'").items():
         where[:] = ["domains", name]
-        shared[name] = _domain(spec, {})
+        shared[name] = _domain(spec, {}, budget)
     for number, entry in enumerate(_expect(document["variables"], list, "'variables'")):
         where[:] = ["variables", number]
         _known_keys(_expect(entry, dict, "a variable"), ("name", "names", "domain", "definition"))
@@ -104,7 +104,9 @@ def _problem(document: Any, where: list[str | int]) -> Problem:
             _expect(name, str, "a name")
         if "definition" in entry:
             definition = _expression(problem, _expect(entry["definition"], dict, "a definition"))
-        problem.add_variables(len(names), _domain(entry["domain"], shared), names=names)
+        domain = _domain(entry["domain"], shared, budget)
+        budget.spend(VALUES, len(domain) * len(names))
+        problem.add_variables(len(names), domain, names=names)
         if "definition" in entry:
             problem.definitions[problem.num_variables - 1] = definition
     order: list[int] = []
@@ -144,17 +146,19 @@ def _objective(problem: Problem, spec: Mapping[str, Any]) -> Objective:
 def _expression(problem: Problem, spec: Mapping[str, Any]) -> Operand:
     """From {"scope": …, "expression": …}, over variables known by now."""
     scope = [_index(problem, v) for v in _expect(spec["scope"], list, "a scope")]
+    DEPTH.check(nesting(spec["expression"]))
     expression = expression_of(spec["expression"], [Variable(x, problem.names[x]) for x in scope])
     bounds(expression, problem.bounds)
     return expression
 
 
-def _domain(spec: Any, shared: Mapping[str, Domain]) -> Domain:
+def _domain(spec: Any, shared: Mapping[str, Domain], budget: Budget) -> Domain:
     if isinstance(spec, str):
         if match := _RANGE.fullmatch(spec):
+            if max(len(bound.removeprefix("-")) for bound in match.groups()) > _DIGITS:
+                raise ProblemError("a domain holds 64-bit integers, or labels only")
             low, high = int(match[1]), int(match[2])
-            if (high - low + 1) * _BYTES_PER_VALUE > available_bytes():
-                raise ProblemError(f"a domain of {high - low + 1:,} values does not fit in memory")
+            budget.domain(max(0, high - low + 1))
             return Domain.of(range(low, high + 1))
         if spec not in shared:
             raise ProblemError(f"unknown domain {shown(spec)}: neither 'low..high' nor one of 'domains'")
@@ -172,6 +176,7 @@ def _add_constraint(problem: Problem, entry: dict[str, Any]) -> list[int]:
     if kind not in FAMILIES:
         raise ProblemError(f"unknown kind of constraint {shown(kind)}: known are {', '.join(FAMILIES)}")
     _known_keys(entry, ("kind", "scope", "scopes", "weight", "hard", "order", *FAMILIES[kind].fields))
+    DEPTH.check(nesting(entry.get("expression")))
     if ("scope" in entry) == ("scopes" in entry):
         raise ProblemError("needs one of 'scope' and 'scopes'")
     listed = _expect(entry["scopes"], list, "'scopes'") if "scopes" in entry else [entry["scope"]]

@@ -16,7 +16,7 @@ from anycsp.constraints.clause import ClauseBlock
 from anycsp.errors import ConversionError
 from anycsp.formats.answers import Values, read_literals
 from anycsp.formats.cnf import integers
-from anycsp.formats.files import Source, shown
+from anycsp.formats.files import Source, ascii_text, shown
 from anycsp.model.builders import formula_problem
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
@@ -37,13 +37,15 @@ def read(source: Source) -> Problem:
     comments: list[str] = []
     header = _HEADER.search(source.data)
     variables, clauses, top = _counts(source, header)
+    if header and (before := _COMMENT.sub(b"", source.data[: header.start()]).strip()):
+        raise source.error(f"text before the header: {shown(ascii_text(before))}")
     body = source.data[header.end() :] if header else source.data
     body = _COMMENT.sub(b"", body)
     if header is None:
         body = _HARD.sub(b"-1", body)  # no weight is negative, so this marks hard clauses among numbers
     numbers = integers(body)
     if numbers is None or (len(numbers) and numbers[-1] != 0):
-        raise _first_error(source)
+        raise _first_error(source, header is not None)
     ends = np.flatnonzero(numbers == 0)
     starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else np.zeros(0, np.int64)
     # A weight of 0 looks like an end: such a clause is dropped, and where its literals begin is the next number.
@@ -106,22 +108,23 @@ def _counts(source: Source, header: re.Match[bytes] | None) -> tuple[int | None,
     if header is None:
         return None, None, np.inf
     line = source.data.count(b"\n", 0, header.start()) + 1
-    words = header.group().decode("latin-1").split()
+    words = ascii_text(header.group()).split()
     if words[1:2] != ["wcnf"] or len(words) not in (4, 5):
         raise source.error(f"not a header of the form 'p wcnf VARIABLES CLAUSES TOP': {shown(' '.join(words))}", line)
     variables, clauses = (source.integer(word, "a count of the header", line) for word in words[2:4])
     source.check_claim(variables, "variables", line)
     source.check_claim(clauses, "clauses", line)
-    return variables, clauses, int(words[4]) if len(words) == 5 and words[4].isdigit() else np.inf
+    top = source.integer(words[4], "the top weight", line) if len(words) == 5 else np.inf
+    return variables, clauses, top
 
 
-def _first_error(source: Source) -> Exception:
+def _first_error(source: Source, has_header: bool) -> Exception:
     for number, line in source.lines():
         if line.startswith(("c", "p")):
             continue
         words = line.split()
         for place, token in enumerate(words):
-            if not re.fullmatch(r"-?\d+", token) and not (place == 0 and token == "h"):
+            if not re.fullmatch(r"-?[0-9]+", token) and (has_header or place or token != "h"):
                 return source.error(f"neither weight nor literal: {shown(token)}", number)
     return source.error("the last clause lacks its closing 0")
 

@@ -81,6 +81,7 @@ def read(source: Source) -> Problem:
         size = tokens.integer("a domain size")
         if size <= 0:
             raise UnsupportedError(source.path, f"variable {index}: interval domains (size {size}) are not supported")
+        source.check_domain(size, f"x{index}", tokens.line[tokens.at - 1])
         problem.add_variable(range(size), f"x{index}")
     constant = 0.0
     shared: list[_Shared] = []

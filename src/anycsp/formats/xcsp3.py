@@ -7,21 +7,27 @@ file's elements become is in `xcsp3_constraints`.
 from __future__ import annotations
 
 import atexit
+import math
 import re
 import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.errors import AnyCSPError, FormatError, TooLargeError, UnsupportedError
+from anycsp.errors import AnyCSPError, FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats.answers import Values
+from anycsp.formats.budget import CELLS, DEPTH, REPETITIONS, Budget
 from anycsp.formats.files import Source, shown
-from anycsp.memory import BYTES_PER_VALUE, available_bytes
 from anycsp.model.problem import Problem
 
 _ROOT = re.compile(rb"<instance[\s>]")
+_LONG = re.compile(r"[0-9]{19,}")
+"""A number that may not fit in 64 bits."""
+_REPEATED = re.compile(r"(?<![^\s,(])(?:[+-]?[0-9]+|\*)x([0-9]+)")
+"""Compact form: the same value several times, 0x10."""
 
 
 def sniff(head: bytes) -> bool:
@@ -36,26 +42,29 @@ def read(source: Source) -> Problem:
     problem = Problem()
     from anycsp.formats.xcsp3_constraints import Loader
 
-    parser = _parser_of(xparser, root)
+    parser = _parser_of(xparser, root, source.budget)
     at: Any = parser  # whichever of parser and loader is at work knows the element
     try:
+        _check_claims(root, parser, source)
         parser.parse_variables(root.findall("./variables/"))
+        _count_references(parser.map_for_arrays.values(), source.budget)
         parser.parse_constraints(root.findall("./constraints/"))
         parser.where = "<objectives>: "
         parser.parse_objectives(root.findall("./objectives/"))
-        _check_domains(parser.vEntries)
-        at = loader = Loader(problem)
+        parser.where = ""
+        _check_domains(parser.vEntries, source.budget)
+        at = loader = Loader(problem, source.budget)
         loader.variables(parser.vEntries)
         loader.constraints(parser.cEntries)
         loader.objectives(parser.oEntries)
     except UnsupportedError as error:
         raise UnsupportedError(source.path, f"{at.where}{error.reason}") from None
-    except TooLargeError:
+    except (TooLargeError, MemoryError):
         raise
     except AnyCSPError as error:
         raise FormatError(source.path, f"{at.where}{error}") from None
-    except (AssertionError, KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        # pycsp3 reports what it does not understand by whichever of these comes first, often without a word.
+    except Exception as error:
+        # pycsp3 reports what it does not understand by whichever exception comes first, often without a word.
         detail = f" ({shown(str(error), 100)})" if str(error) else ""
         raise UnsupportedError(source.path, f"{at.where}not understood{detail}") from None
     finally:
@@ -100,12 +109,14 @@ def _parser_module(source: Source) -> Any:
     return xparser
 
 
-def _parser_of(xparser: Any, root: Any) -> Any:
+def _parser_of(xparser: Any, root: Any, budget: Budget) -> Any:
     """pycsp3's parser of an XML tree that is already there; its own constructor would read the file unguarded."""
 
     class Parser(xparser.ParserXCSP3):  # type: ignore[misc, name-defined]
         def parsing_of_constraints_inner(self, element: Any, arguments: Any) -> Any:
             self.where = f"<{element.tag}{' id=' + repr(element.attrib['id']) if 'id' in element.attrib else ''}>: "
+            if any(_is_flat_matrix(element, child) for child in element):
+                raise ProblemError("a matrix has two dimensions")  # pycsp3 would pair a line with itself
             if element.tag != "slide":
                 return super().parsing_of_constraints_inner(element, arguments)
             # pycsp3 leaves the attributes of <slide> as text; here they are numbers.
@@ -116,6 +127,9 @@ def _parser_of(xparser: Any, root: Any) -> Any:
             if len(lists) == 1:
                 collects = [template.abstraction.highestParameterNumber + 1]
             circular = element.attrib.get("circular") == "true"
+            if min(offsets) < 1:
+                raise ProblemError("an offset is at least 1")
+            budget.spend(REPETITIONS, sum(collects) * (len(lists[0].value) // offsets[0] + 1))
             scopes = xparser.XSlide.build_scopes([t.value for t in lists], offsets, collects, circular)
             return xparser.XSlide(lists, offsets, collects, template, scopes)
 
@@ -128,22 +142,71 @@ def _parser_of(xparser: Any, root: Any) -> Any:
     return parser
 
 
-def _check_domains(entries: list[Any]) -> None:
-    """Refuse, before any array is made, domains that a search over all values could not hold."""
-    values, widest = 0, None
+def _check_claims(root: Any, parser: Any, source: Source) -> None:
+    """Refuse, before pycsp3 builds anything, what a short text claims: deep nesting, numbers beyond 64 bits, values
+    repeated a billion times, arrays with more cells than the file has bytes."""
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        for element in level:
+            parser.where = f"<{shown(element.tag)[1:-1]}>: "
+            DEPTH.check(depth)
+            for text in (element.text or "", *element.attrib.values()):
+                if long := _LONG.search(text):
+                    raise ProblemError(f"a number of more than 18 digits: {shown(long.group())}")
+            text = element.text or ""
+            DEPTH.check(_brackets(text))
+            if "x" in text:
+                source.budget.spend(REPETITIONS, sum(int(match) for match in _REPEATED.findall(text)))
+        level = [child for element in level for child in element]
+    parser.where = "<variables>: "
+    for array in root.iterfind("./variables/array"):
+        sizes = [int(size) for size in re.findall(r"\[([0-9]+)\]", array.attrib.get("size", ""))]
+        source.budget.spend(CELLS, math.prod(sizes), free=len(source.data))
+
+
+def _is_flat_matrix(constraint: Any, child: Any) -> bool:
+    """Whether an array's compact form stands where a matrix is asked for, and has not two dimensions."""
+    boxes = child.tag == "origins" and (constraint.findtext("lengths") or "").lstrip().startswith("(")
+    if not boxes and child.tag not in ("matrix", "rowOccurs", "colOccurs"):
+        return False
+    text = (child.text or "").strip()
+    return not text.startswith(("(", "%")) and len(re.findall(r"\[(?:[0-9]+\.\.[0-9]+)?\]", text)) < 2
+
+
+def _brackets(text: str) -> int:
+    """How deep the brackets of an expression, or of a list of tuples, go."""
+    if text.count("(") <= DEPTH.value:  # then not deeper than that either
+        return 0
+    characters = np.frombuffer(text.encode("ascii", errors="replace"), np.uint8)
+    characters = characters[(characters == ord("(")) | (characters == ord(")"))]
+    return int(np.cumsum(np.where(characters == ord("("), 1, -1)).max())
+
+
+def _count_references(arrays: Iterable[Any], budget: Budget) -> None:
+    """Let every variable that a compact form such as x[] names count: a few bytes name a whole array."""
+
+    def counted(find: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def find_and_count(form: Any) -> Any:
+            found = find(form)
+            budget.spend(REPETITIONS, len(found) if isinstance(found, list) else 1)
+            return found
+
+        return find_and_count
+
+    for array in arrays:
+        array.vars_for, array.var_at = counted(array.vars_for), counted(array.var_at)
+
+
+def _check_domains(entries: list[Any], budget: Budget) -> None:
+    """Refuse domains that are too large before they are made."""
     for entry in entries:
         for x in getattr(entry, "variables", None) or [entry]:
-            if x is None or x.domain is None:
-                continue
-            size = sum(1 if isinstance(part, (int, str)) else len(part) for part in x.domain)
-            values += size
-            widest = (size, x.id) if widest is None or size > widest[0] else widest
-    needed, limit = values * BYTES_PER_VALUE, available_bytes()
-    if widest is not None and needed > limit:
-        raise TooLargeError(
-            f"domains of {values:,} values in all (variable {widest[1]}: {widest[0]:,}): about "
-            f"{needed / 2**30:.1f} GiB, more than the limit of {limit / 2**30:.1f} GiB"
-        )
+            if x is not None and x.domain is not None:
+                try:
+                    budget.domain(sum(1 if isinstance(part, (int, str)) else len(part) for part in x.domain))
+                except ProblemError as error:
+                    raise ProblemError(f"variable {x.id}: {error}") from None
 
 
 def answer(problem: Problem, positions: npt.NDArray[np.integer[Any]]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from pycsp3.tools.utilities import ANY
 
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ProblemError, UnsupportedError
+from anycsp.formats.budget import REPETITIONS, Budget
 from anycsp.model.expressions import (
     CODE,
     SYMBOL,
@@ -71,8 +72,8 @@ class Arguments:
 class Loader:
     """Fills a problem; `where` names the element at hand, for errors."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, budget: Budget) -> None:
+        self.problem, self.budget = problem, budget
         self.where = ""
         self._variable: dict[str, Variable] = {}
         self._symbol: dict[str, int] = {}
@@ -83,11 +84,14 @@ class Loader:
 
     def variables(self, entries: Sequence[Any]) -> None:
         for entry in entries:
-            for x in [entry] if isinstance(entry, XVar) else entry.variables:
-                if x is None:
-                    continue  # a cell of an array that the file leaves undefined
-                self.where = f"variable {x.id}: "
-                self._variable[x.id] = self.problem.add_variable(self._domain(x), x.id)
+            cells = [entry] if isinstance(entry, XVar) else entry.variables
+            # A cell is None where the file leaves it undefined; neighbours mostly share one object as their domain.
+            for _, group in groupby((x for x in cells if x is not None), key=lambda x: id(x.domain)):
+                same = list(group)
+                self.where = f"variable {same[0].id}: "
+                names = [x.id for x in same]
+                variables = self.problem.add_variables(len(names), self._domain(same[0]), names=names)
+                self._variable.update(zip(names, variables, strict=True))
 
     def _domain(self, x: XVar) -> Any:
         if x.type == TypeVar.SYMBOLIC:
@@ -252,6 +256,7 @@ class Loader:
         if not tuples:
             self.problem.add_table(scope, [], allowed=allowed)
         elif len(scope) == 1:
+            self.budget.spend(REPETITIONS, sum(len(part) for part in tuples if isinstance(part, range)))
             values = [v for part in tuples for v in ([part] if isinstance(part, (int, str)) else part)]
             inside = [(v,) for v in values if self._known(domains[0], v)]
             self.problem.add_table(scope, inside, allowed=allowed)

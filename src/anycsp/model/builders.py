@@ -22,7 +22,7 @@ def coloring_problem(
 ) -> Problem:
     """Every vertex takes one of the colours 1 … `colors`, the ends of an edge different ones."""
     problem = Problem(name)
-    problem.add_variables(vertices, range(1, colors + 1), names=names or _numbered(vertices))
+    _add(problem, vertices, range(1, colors + 1), names)
     problem.add_not_equal(edges)
     problem.objective = Objective("colors")
     return problem
@@ -44,7 +44,7 @@ def cut_problem(
     edges, weights = edges[kept], weights[kept]
     apart, together = np.flatnonzero(weights > 0), np.flatnonzero(weights < 0)
     problem = Problem(name)
-    problem.add_variables(vertices, (0, 1), names=names or _numbered(vertices))
+    _add(problem, vertices, (0, 1), names)
     equal = [[0, 0], [1, 1]]
     problem.add_tables(edges[apart], equal, allowed=False, weight=weights[apart])
     problem.add_tables(edges[together], equal, allowed=True, weight=-weights[together])
@@ -58,10 +58,13 @@ def formula_problem(
 ) -> Problem:
     """Clause i is `literals[offsets[i]:offsets[i+1]]` in DIMACS numbers, over variables that are 0 or 1."""
     problem = Problem(name)
-    problem.add_variables(variables, (0, 1), names=_numbered(variables))
+    problem.add_numbered(variables, (0, 1))
     problem.add_clauses(offsets, literals, weight=weight, hard=hard)
     return problem
 
 
-def _numbered(count: int) -> list[str]:
-    return [str(i) for i in range(1, count + 1)]
+def _add(problem: Problem, count: int, domain: Sequence[int], names: Sequence[str] | None) -> None:
+    if names is None:
+        problem.add_numbered(count, domain)
+    else:
+        problem.add_variables(count, domain, names=names)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 Edges = Sequence[Sequence[int]]
 Neighbour = tuple[int, Sequence[int] | None, float]
@@ -29,10 +30,13 @@ def neighbours(vertices: int, edges: Edges) -> list[set[int]]:
 def large_clique(vertices: int, edges: Edges, enough: float = math.inf) -> list[int]:
     """A clique, large but not surely the largest: grown greedily from each vertex, those of high degree first, until
     one has `enough` vertices."""
-    around = neighbours(vertices, edges)
+    around: dict[int, set[int]] = defaultdict(set)  # only of vertices with an edge: files claim a million without
+    for u, v in edges:
+        around[u].add(v)
+        around[v].add(u)
     best: list[int] = [0] if vertices else []
     work = 0
-    for start in sorted(range(vertices), key=lambda v: -len(around[v])):
+    for start in sorted(around, key=lambda v: (-len(around[v]), v)):
         if len(around[start]) < len(best) or len(best) >= enough or work > _CLIQUE_WORK:
             break
         clique, candidates = [start], around[start]
@@ -45,7 +49,7 @@ def large_clique(vertices: int, edges: Edges, enough: float = math.inf) -> list[
     return sorted(best)
 
 
-def _most_connected(candidates: set[int], around: list[set[int]]) -> int:
+def _most_connected(candidates: set[int], around: Mapping[int, set[int]]) -> int:
     return max(candidates, key=lambda v: (len(around[v] & candidates), -v))
 
 

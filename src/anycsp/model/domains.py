@@ -24,8 +24,10 @@ class Domain:
         if isinstance(spec, Domain):
             return spec
         labels: tuple[str, ...] | None = None
-        if isinstance(spec, range) and len(spec) > 0:
-            return Domain(np.arange(spec.start, spec.stop, spec.step, dtype=np.int64))
+        if isinstance(spec, range) and spec:
+            if min(spec[0], spec[-1]) < -(1 << 63) or max(spec[0], spec[-1]) >= 1 << 63:
+                raise ProblemError("a domain holds 64-bit integers, or labels only")
+            return Domain(np.arange(len(spec), dtype=np.int64) * spec.step + spec.start)
         if isinstance(spec, Mapping):
             labels, items = tuple(str(k) for k in spec), list(spec.values())
         else:

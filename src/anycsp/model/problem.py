@@ -70,11 +70,13 @@ class Problem(GlobalConstraints):
         """Warnings a reader wants to pass on: a wrong clause count, dropped self-loops."""
         self._names: list[str] = []
         self._index: dict[str, int] = {}
+        """Of the first names, all of them once one is looked up: `_by_name`."""
         self._domain_of: list[Domain] = []
         self._interned: dict[Hashable, Domain] = {}
         self._blocks: list[Block] = []
         self._constraints = 0
         self._domains: Domains | None = None
+        self._sizes: IntArray | None = None
         self.relations: dict[Hashable, Relation] = {}
         """Relations of tabulated rules, by rule and domains."""
         self.definitions: dict[int, Operand] = {}
@@ -109,16 +111,33 @@ class Problem(GlobalConstraints):
         new_names = list(names) if names is not None else [f"{prefix}{first + i}" for i in range(count)]
         if len(new_names) != count:
             raise ProblemError(f"{count} variables but {len(new_names)} names")
-        for offset, name in enumerate(new_names):
-            if name in self._index:
-                for added in new_names[:offset]:
-                    del self._index[added]
-                raise ProblemError(f"duplicate variable name {name!r}")
-            self._index[name] = first + offset
-        self._names.extend(new_names)
-        self._domain_of.extend([shared] * count)
-        self._domains = None
+        index = dict(zip(new_names, range(first, first + count), strict=True))
+        known = self._by_name()
+        if len(index) < count or not known.keys().isdisjoint(index):
+            twice = next(name for i, name in enumerate(new_names) if name in known or index[name] != first + i)
+            raise ProblemError(f"duplicate variable name {twice!r}")
+        known.update(index)
+        self._append(new_names, shared)
         return [Variable(first + i, name) for i, name in enumerate(new_names)]
+
+    def add_numbered(self, count: int, domain: Domain | Iterable[Value]) -> None:
+        """The variables 1 … count of one domain, as files count them, in a problem that has none yet. A header may
+        claim a million: so no handle is made for any, and their names are indexed when one is first looked up."""
+        if self._names:
+            raise ProblemError("numbered variables come first")
+        self._append(list(map(str, range(1, count + 1))), self._intern(Domain.of(domain)))
+
+    def _append(self, names: list[str], domain: Domain) -> None:
+        self._names.extend(names)
+        self._domain_of.extend([domain] * len(names))
+        self._domains = self._sizes = None
+
+    def _by_name(self) -> dict[str, int]:
+        """The index of every name."""
+        known = len(self._index)
+        if known < len(self._names):
+            self._index.update(zip(self._names[known:], range(known, len(self._names)), strict=True))
+        return self._index
 
     def define(self, expression: Operand, name: str | None = None, *, hard: bool = True) -> Variable:
         """An auxiliary variable equal to the expression. Answers omit it; its domain is what can occur."""
@@ -176,7 +195,10 @@ class Problem(GlobalConstraints):
     @property
     def domain_sizes(self) -> IntArray:
         """The size of every domain, known before all of them are laid out."""
-        return np.fromiter((len(domain) for domain in self._domain_of), dtype=np.int64, count=len(self._domain_of))
+        if self._sizes is None:
+            self._sizes = np.fromiter(map(len, self._domain_of), dtype=np.int64, count=len(self._domain_of))
+            self._sizes.flags.writeable = False
+        return self._sizes
 
     @property
     def domains(self) -> Domains:
@@ -192,14 +214,18 @@ class Problem(GlobalConstraints):
         elif isinstance(variable, Expression):
             raise ProblemError(f"{variable!r} is an expression: only a variable can stand here")
         elif isinstance(variable, str):
-            if variable not in self._index:
+            named = self.index_of_name(variable)
+            if named is None:
                 raise ProblemError(f"unknown variable {variable!r}")
-            return self._index[variable]
+            return named
         else:
             index = int(variable)
         if not 0 <= index < len(self._names):
             raise ProblemError(f"unknown variable {index}: there are {len(self._names)}")
         return index
+
+    def index_of_name(self, name: str) -> int | None:
+        return self._by_name().get(name)
 
     def _operand(self, item: VariableLike | Expression) -> Expression:
         """An expression as it is, a variable given by name or index as its handle."""
