@@ -38,6 +38,7 @@ from anycsp.model.expressions import (
 from anycsp.model.globals import GlobalConstraints
 from anycsp.model.lowering import block_of, combinations
 from anycsp.model.objective import Objective
+from anycsp.model.score import Scoring, scoring
 
 IntArray = npt.NDArray[np.int64]
 Value = int | str
@@ -75,6 +76,7 @@ class Problem(GlobalConstraints):
         self._blocks: list[Block] = []
         self._constraints = 0
         self._domains: Domains | None = None
+        self._scoring: Scoring | None = None
         self.relations: dict[Hashable, Relation] = {}
         """Relations of tabulated rules, by rule and domains."""
         self.definitions: dict[int, Operand] = {}
@@ -374,17 +376,20 @@ class Problem(GlobalConstraints):
         """Add constraints in the bulk form of their family; what every `add_*` method ends in."""
         self._blocks.append(block)
         self._constraints += len(block)
+        self._scoring = None
 
     def renumber(self, place: IntArray) -> None:
         """Change the order of the constraints: the i-th one added becomes number `place[i]`."""
         if len(place) != self._constraints or (np.sort(place) != np.arange(self._constraints)).any():
             raise ProblemError(f"an order of the constraints names each of 0..{self._constraints - 1} once")
         self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self._blocks]
+        self._scoring = None
 
     def require_all(self) -> None:
         """Make every constraint hard: what an optimisation problem means by its constraints."""
         hard = [replace(b, terms=replace(b.terms, hard=np.ones(len(b), dtype=np.bool_))) for b in self._blocks]
         self._blocks = hard
+        self._scoring = None
 
     def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
         if variables.size and not (variables.min() >= 0 and variables.max() < len(self._names)):
@@ -393,6 +398,16 @@ class Problem(GlobalConstraints):
 
     def new_terms(self, weight: Any = 1.0, hard: Any = False, count: int = 1) -> Terms:
         return Terms.of(self._constraints, weight, hard, count)
+
+    @property
+    def scoring(self) -> Scoring:
+        """What violated constraints cost; refused where their weights cannot be added up exactly."""
+        if self._scoring is None:
+            weights, hard = np.ones(self._constraints), np.zeros(self._constraints, dtype=np.bool_)
+            for block in self._blocks:
+                weights[block.terms.index], hard[block.terms.index] = block.terms.weight, block.terms.hard
+            self._scoring = scoring(weights, hard)
+        return self._scoring
 
     @property
     def blocks(self) -> list[Block]:
@@ -459,10 +474,10 @@ class Problem(GlobalConstraints):
         return self.violation_of_positions(self.positions(assignment))
 
     def violation_of_positions(self, positions: npt.NDArray[np.integer[Any]]) -> Violation:
-        count, weight, hard = 0, 0.0, 0
+        violated, hard = [np.zeros(0, dtype=np.int64)], 0
         for block in self.blocks:
-            violated = ~block.satisfied(self.domains, positions)
-            count += int(violated.sum())
-            weight += float(block.terms.weight[violated].sum())
-            hard += int((violated & block.terms.hard).sum())
-        return Violation(count, weight, hard)
+            broken = ~block.satisfied(self.domains, positions)
+            violated.append(block.terms.index[broken])
+            hard += int((broken & block.terms.hard).sum())
+        rows = np.concatenate(violated)
+        return Violation(len(rows), self.scoring.weight_of(rows), hard)

@@ -112,7 +112,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     if problem.definitions:
         problem.complete(positions)
     counted = problem.violation_of_positions(positions)
-    result = result_of(problem, positions, counted, plan, options, engine, outcome)
+    result = result_of(problem, positions, counted, plan, options, engine, outcome, prepared.graph.units[0])
     if descent.positions is None:
         return result
     return replace(
@@ -131,7 +131,9 @@ def report(
     """The best assignment in terms of the whole problem, counted anew."""
     positions = prepared.extended(engine.best_positions()[outcome.best.run])
     counted = recounted(prepared.whole, positions, outcome.best.violated)
-    return replace(result_of(prepared.whole, positions, counted, plan, options, engine, outcome), profile=profile)
+    units = prepared.graph.units[0]
+    result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
+    return replace(result, profile=profile)
 
 
 def result_of(
@@ -142,7 +144,9 @@ def result_of(
     options: SearchOptions,
     engine: Engine,
     outcome: Outcome,
+    units: float,
 ) -> Result:
+    """`units`: how many the engine's scores have for a weight of 1."""
     best = outcome.best
     return Result(
         status=status_of(counted, outcome),
@@ -163,7 +167,7 @@ def result_of(
         found_by=best.found_by,
         positions=positions,
         trace=outcome.trace,
-        best_per_run=[float(score) for score in engine.best_score()[:, 0]],
+        best_per_run=[int(score) / units for score in engine.best_score()[:, 0]],
     )
 
 
