@@ -49,7 +49,7 @@ class Terms:
             bad = weights[~(np.isfinite(weights) & (weights > 0))][0]
             raise ProblemError(f"a weight is a positive finite number, not {bad}")
         if given.dtype.kind != "f":  # integers that floats would round
-            for row in np.flatnonzero(weights > 2**53).tolist():
+            for row in np.flatnonzero(weights >= 2**53).tolist():
                 exact = int(np.broadcast_to(given, (count,))[row])
                 if int(weights[row]) != exact:
                     raise ProblemError(f"constraint {first_index + row + 1} weighs {exact}: a weight has 53 bits")

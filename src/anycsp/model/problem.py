@@ -141,7 +141,10 @@ class Problem(GlobalConstraints):
 
     def add_auxiliary(self, domain: Iterable[int], definition: Operand, name: str | None = None) -> Variable:
         """A variable that answers omit and `positions` recomputes; the caller adds the constraints that bind it."""
-        auxiliary = self.add_variable(domain, name or f"_{len(self.definitions)}")
+        number = len(self.definitions)
+        while name is None and f"_{number}" in self._index:  # a name that a user has taken
+            number += 1
+        auxiliary = self.add_variable(domain, name or f"_{number}")
         self.definitions[auxiliary.index] = definition
         return auxiliary
 

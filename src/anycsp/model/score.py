@@ -10,6 +10,7 @@ together, whatever the weights. What does not fit is refused: it could not be co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -78,18 +79,18 @@ def in_units(weights: FloatArray) -> tuple[float, IntArray]:
         counted = np.rint(weights * units)
         inexact = counted / units != weights  # both sides are floats, and the quotient is the nearest one
         if not inexact.any():
-            if counted.sum() > LARGEST_WEIGHT:
-                break
-            return units, counted.astype(np.int64)
+            whole = counted.astype(np.int64)
+            if counted.sum() < 2 * LARGEST_WEIGHT and int(whole.sum()) <= LARGEST_WEIGHT:
+                return units, whole
+            break
         finest = int(np.argmax(inexact))
-    beside = f", constraint {finest + 1} {weights[finest]:.17g}" if finest != heaviest else ""
+    beside = f", constraint {finest + 1} {float(weights[finest])!r}" if finest != heaviest else ""
     raise ProblemError(
-        f"no exact sum of the weights: constraint {heaviest + 1} weighs {weights[heaviest]:.17g}{beside}; "
+        f"no exact sum of the weights: constraint {heaviest + 1} weighs {float(weights[heaviest])!r}{beside}; "
         f"in units of the last decimal all of them are 2^53 at most: scale or round them"
     )
 
 
-def exact_sum(numbers: FloatArray) -> float:
-    """The sum of numbers of either sign, each being what its decimal digits say; refused as weights are."""
-    units, counted = in_units(np.abs(numbers))
-    return int((np.sign(numbers).astype(np.int64) * counted).sum()) / units
+def as_written(number: float) -> Fraction:
+    """What the decimal digits of a float say, to be reckoned with exactly."""
+    return Fraction(repr(float(number)))
