@@ -149,10 +149,10 @@ def solved(problem: Problem, search: str, steps: int, seed: int) -> Answer:
     return [*counts, digest(result.positions)]
 
 
-def searched(engine: Engine, steps: int) -> Answer:
+def searched(engine: Engine, steps: int, units: float) -> Answer:
     engine.start()
     engine.advance(steps, math.inf)
-    return [engine.best_score()[:, 0].tolist(), engine.steps, digest(engine.best_positions())]
+    return [(engine.best_score()[:, 0] / units).tolist(), engine.steps, digest(engine.best_positions())]
 
 
 def rows(problem: Problem, seed: int) -> Iterator[tuple[str, Callable[[], Answer]]]:
@@ -162,13 +162,14 @@ def rows(problem: Problem, seed: int) -> Iterator[tuple[str, Callable[[], Answer
     if problem.objective is not None and problem.objective.expression is not None:
         return
     graph = compile_graph(problem)
+    units = float(graph.units[0])
     for strategy in STRATEGIES:
         engine = LocalSearch(graph, strategy, RUNS, seed, steps=LOCAL_STEPS)
-        yield strategy, lambda engine=engine: searched(engine, LOCAL_STEPS)
+        yield strategy, lambda engine=engine: searched(engine, LOCAL_STEPS, units)
     model = load_model(choose_model(problem))
     heat = model.temperature_for(problem)
     hybrid = HybridSearch(graph, model, choose_strategy(problem), RUNS, seed, heat, 1, steps=HYBRID_STEPS)
-    yield "hybrid", lambda: searched(hybrid, HYBRID_STEPS)
+    yield "hybrid", lambda: searched(hybrid, HYBRID_STEPS, units)
 
 
 def answers(first: int | None = None) -> dict[str, Answer]:

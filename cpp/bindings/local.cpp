@@ -84,8 +84,8 @@ void bind_local(nb::module_& m) {
         .def("improvements", &improvements_of)
         .def("best_score",
              [](Search& self) {
-                 std::vector<double> scores;
-                 for (auto& run : self.runs()) scores.push_back(self.index().score.value(run->best_score()));
+                 std::vector<int64_t> scores;
+                 for (auto& run : self.runs()) scores.push_back(run->best_score());
                  return scores;
              })
         .def("best_positions",

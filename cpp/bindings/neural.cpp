@@ -95,7 +95,7 @@ std::shared_ptr<PackedNetwork> make_network(const nb::dict& weights, const Layou
 
 std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout,
                                     std::shared_ptr<PackedNetwork> network, const nb::dict& options,
-                                    nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> constant,
+                                    nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> constant,
                                     nb::object external) {
     SearchOptions o;
     o.first_run = nb::cast<int32_t>(options["first_run"]);
@@ -117,15 +117,14 @@ std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::share
         throw std::invalid_argument("layout of another problem");
     if (network->view().form != layout->form) throw std::invalid_argument("network of another form");
     auto search = std::make_unique<Search>(std::move(problem), std::move(layout), std::move(network),
-                                           std::vector<double>(constant.data(), constant.data() + constant.size()), o);
+                                           std::vector<int64_t>(constant.data(), constant.data() + constant.size()), o);
     if (!external.is_none()) search->external = external_of(nb::cast<nb::callable>(external));
     return search;
 }
 
 nb::tuple current_of(const Search& s) {
     const size_t runs = s.options.runs, instances = s.problem->instances, all = runs * instances;
-    std::vector<double> weight(all), score(all);
-    std::vector<int64_t> violated(all), hard(all);
+    std::vector<int64_t> violated(all), weight(all), hard(all), score(all);
     for (size_t i = 0; i < all; ++i) {
         violated[i] = s.current[i].violated;
         weight[i] = s.current[i].weight;

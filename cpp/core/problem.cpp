@@ -32,7 +32,8 @@ Problem::Problem(const Arrays& arrays) {
     std::vector<int32_t> next(variable_slot_start.begin(), variable_slot_start.end() - 1);
     for (int32_t s = 0; s < slots(); ++s) variable_slot[next[scope[s]]++] = s;
 
-    weight = arrays.shared<double>("weight", constraints);
+    weight = arrays.shared<int64_t>("weight", constraints);
+    score = arrays.shared<int64_t>("score", constraints);
     hard = arrays.shared<uint8_t>("hard", constraints);
     variable_instance = arrays.shared<int32_t>("variable_instance", variables);
     constraint_instance = arrays.shared<int32_t>("constraint_instance", constraints);
@@ -41,6 +42,9 @@ Problem::Problem(const Arrays& arrays) {
         instances = std::max(instances, i + 1);
     }
     for (int32_t i : constraint_instance) require(i >= 0 && i < instances, "constraint of no instance");
+    priority = arrays.shared<int64_t>("priority", instances);
+    hard_unit = arrays.shared<int64_t>("hard_unit", instances);
+    for (int64_t p : priority) require(p > 0, "priority below 1");
 }
 
 }  // namespace anycsp

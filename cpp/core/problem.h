@@ -63,8 +63,10 @@ struct Problem {
     std::vector<int64_t> edge_start;                          // [slots + 1]
     std::vector<int32_t> slot_constraint;                     // [slots]
     std::vector<int32_t> variable_slot_start, variable_slot;  // slots by variable, in slot order
-    SharedArray<double> weight;                               // [constraints]
-    SharedArray<uint8_t> hard;                                // [constraints]
+    SharedArray<int64_t> weight;                              // [constraints] in units; model/score.py
+    SharedArray<int64_t> score;                               // [constraints] what a violated one adds to the score
+    SharedArray<int64_t> priority, hard_unit;  // [instances] score = weight / hard_unit · priority, if hard
+    SharedArray<uint8_t> hard;                 // [constraints]
     SharedArray<int32_t> variable_instance, constraint_instance;
     std::vector<Family> families;
     std::vector<int32_t> family_of;  // [constraints]

@@ -8,8 +8,8 @@ namespace anycsp {
 
 struct Violation {
     int64_t violated = 0, hard = 0;
-    double weight = 0;
-    double score = 0;  // what a search minimises: weight, any hard constraint before all the soft ones together
+    int64_t weight = 0;  // in units; model/score.py
+    int64_t score = 0;   // what a search minimises: any hard constraint before all the soft ones together
 
     void add(const Violation& other) {
         violated += other.violated;

@@ -37,14 +37,14 @@ void label(const Problem& p, const Family& f, Range constraints, const EdgeLabel
 // The exceptions of a clause: none, all its slots, or one, kept as 1 + that slot.
 constexpr int32_t kNone = 0, kAll = -1;
 
-Violation relabel(const Problem& p, const Family& f, Range constraints, const Exceptions& run, const double* score) {
+Violation relabel(const Problem& p, const Family& f, Range constraints, const Exceptions& run) {
     const int32_t* forbidden = forbidden_by_slot(p, f);
     auto set = [&](int32_t c, int32_t which, bool exceptional) {
         const int32_t first = which == kAll ? p.scope_start[c] : which - 1;
         const int32_t last = which == kAll ? p.scope_start[c + 1] : which;
         for (int32_t s = first; s < last; ++s) run.set(p, s, exceptional ? forbidden[s] : -1);
     };
-    return sum_violated(p, constraints, score, [&](int32_t c) {
+    return sum_violated(p, constraints, [&](int32_t c) {
         int32_t satisfying = 0, critical = kNone;
         for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
             const bool free = run.positions[p.scope[s]] != forbidden[s];

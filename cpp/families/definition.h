@@ -23,8 +23,8 @@ struct FamilyDefinition {
     void (*label)(const Problem&, const Family&, Range constraints, const EdgeLabels&);
 
     // Families that label at most one value of a slot 0: brings the exceptions of the constraints up to date and sums
-    // what is violated; `score` is what a violated constraint adds to it. Null elsewhere.
-    Violation (*relabel)(const Problem&, const Family&, Range constraints, const Exceptions&, const double* score);
+    // what is violated. Null elsewhere.
+    Violation (*relabel)(const Problem&, const Family&, Range constraints, const Exceptions&);
 
     // What local search asks. Null where local/state.h has a faster way for all of the family's constraints.
     std::unique_ptr<Penalties> (*penalties)(const Problem&, const Family&, const PenaltyOptions&);

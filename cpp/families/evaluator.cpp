@@ -1,5 +1,6 @@
 #include "families/evaluator.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace anycsp {
@@ -10,8 +11,8 @@ namespace {
 // A graded penalty is 1 + log2 of the distance, whatever the scale of the constraint.
 class EvaluatedPenalties : public Penalties {
   public:
-    EvaluatedPenalties(const Problem& problem, const Family& arrays, bool graded)
-        : Penalties(problem, arrays, graded), evaluator_(*arrays.evaluator) {}
+    EvaluatedPenalties(const Problem& problem, const Family& arrays, const PenaltyOptions& options)
+        : Penalties(problem, arrays, options.graded), evaluator_(*arrays.evaluator), steps_(options.steps) {}
 
     bool satisfied(int32_t constraint, const PenaltyState& state) const override {
         const int32_t slot = problem_.scope_start[constraint];
@@ -41,10 +42,11 @@ class EvaluatedPenalties : public Penalties {
         if (!graded_ || distance <= 1) return distance != 0;
         int32_t steps = 1;
         while (distance >>= 1) ++steps;
-        return steps;
+        return std::min(steps, 1 + steps_);
     }
 
     const Evaluator& evaluator_;
+    const int32_t steps_;
 };
 
 }  // namespace
@@ -64,7 +66,7 @@ void label_evaluated(const Problem& p, const Family& f, Range constraints, const
 }
 
 std::unique_ptr<Penalties> evaluated_penalties(const Problem& p, const Family& f, const PenaltyOptions& options) {
-    return std::make_unique<EvaluatedPenalties>(p, f, options.graded);
+    return std::make_unique<EvaluatedPenalties>(p, f, options);
 }
 
 }  // namespace anycsp

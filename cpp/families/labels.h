@@ -45,14 +45,14 @@ inline void write_exception(const Problem& p, const EdgeLabels& to, int32_t slot
 
 // Sums the violated ones of the constraints; `violated(c)` says which.
 template <class Violated>
-Violation sum_violated(const Problem& p, Range constraints, const double* score, Violated violated) {
+Violation sum_violated(const Problem& p, Range constraints, Violated violated) {
     Violation sum;
     for (int32_t c = constraints.first; c < constraints.last; ++c) {
         if (!violated(c)) continue;
         ++sum.violated;
         sum.hard += p.hard[c];
         sum.weight += p.weight[c];
-        sum.score += score[c];
+        sum.score += p.score[c];
     }
     return sum;
 }

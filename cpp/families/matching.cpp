@@ -32,9 +32,9 @@ void label(const Problem& p, const Family& f, Range constraints, const EdgeLabel
     }
 }
 
-Violation relabel(const Problem& p, const Family& f, Range constraints, const Exceptions& run, const double* score) {
+Violation relabel(const Problem& p, const Family& f, Range constraints, const Exceptions& run) {
     const int64_t* offset = f.offset.data() - p.scope_start[f.first_constraint];
-    return sum_violated(p, constraints, score, [&](int32_t c) {
+    return sum_violated(p, constraints, [&](int32_t c) {
         const int32_t s = p.scope_start[c], at_x = run.positions[p.scope[s]], at_y = run.positions[p.scope[s + 1]];
         const int32_t of_x = f.conflict[offset[s] + at_y], of_y = f.conflict[offset[s + 1] + at_x];
         if (run.of(s) != of_x) run.set(p, s, of_x);

@@ -83,6 +83,7 @@ using ExternalLabels = std::function<void(int32_t constraint, const int32_t* sco
 struct PenaltyOptions {
     bool graded = false;
     ExternalLabels external;  // may be empty
+    int32_t steps = 1 << 20;  // of a graded penalty above 1, at most: costs are to fit into a Weight
 };
 
 }  // namespace anycsp

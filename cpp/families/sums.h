@@ -43,8 +43,8 @@ void label_sums(const Problem& p, const Family& f, Range constraints, const Edge
 template <class Term>
 class SumPenalties : public Penalties {
   public:
-    SumPenalties(const Problem& problem, const Family& arrays, bool graded)
-        : Penalties(problem, arrays, graded), term(problem, arrays) {
+    SumPenalties(const Problem& problem, const Family& arrays, const PenaltyOptions& options)
+        : Penalties(problem, arrays, options.graded), term(problem, arrays), steps_(options.steps) {
         for (int32_t c = arrays.first_constraint; c < arrays.last_constraint; ++c) {
             int64_t widest = 0, total = 0;
             for (int32_t s = problem.scope_start[c]; s < problem.scope_start[c + 1]; ++s) {
@@ -99,7 +99,7 @@ class SumPenalties : public Penalties {
   private:
     int32_t penalty(int32_t r, int64_t difference) const {
         const int64_t far = distance(arrays_.op[r], difference);
-        return far == 0 ? 0 : graded_ ? 1 + static_cast<int32_t>(std::min<int64_t>((far - 1) / step_[r], 1 << 20)) : 1;
+        return far == 0 ? 0 : graded_ ? 1 + static_cast<int32_t>(std::min<int64_t>((far - 1) / step_[r], steps_)) : 1;
     }
     // No single move can violate it: every penalty is 0.
     bool slack(int32_t constraint, int64_t difference) const {
@@ -115,13 +115,14 @@ class SumPenalties : public Penalties {
     }
 
     const Term term;
+    const int32_t steps_;
     std::vector<int64_t> reach_;  // the most one variable can change the sum
     std::vector<int64_t> step_;   // what one graded penalty stands for
 };
 
 template <class Term>
 std::unique_ptr<Penalties> sum_penalties(const Problem& p, const Family& f, const PenaltyOptions& options) {
-    return std::make_unique<SumPenalties<Term>>(p, f, options.graded);
+    return std::make_unique<SumPenalties<Term>>(p, f, options);
 }
 
 }  // namespace anycsp

@@ -1,6 +1,6 @@
 #include "local/move_index.h"
 
-#include <cmath>
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <tuple>
@@ -44,16 +44,19 @@ MoveIndex::MoveIndex(std::shared_ptr<const Problem> shared, const PenaltyOptions
         if (p.domain_size(x) > 1) movable.push_back(x);
         only_clauses = only_clauses && p.domain_size(x) == 2;
     }
+    weigh();
+    PenaltyOptions bounded = options;
+    bounded.steps =
+        static_cast<int32_t>(std::min<Weight>(options.steps, (Weight(1) << 61) / std::max<Weight>(1, score.total)));
     for (const Family& f : p.families) {
         only_clauses = only_clauses && f.kind == Kind::clause;
         auto make = f.definition->penalties;
-        penalties.push_back(make ? make(p, f, options) : nullptr);
+        penalties.push_back(make ? make(p, f, bounded) : nullptr);
     }
     index_clauses();
     index_matchings();
     index_tables();
     index_others();
-    weigh();
 }
 
 void MoveIndex::index_clauses() {
@@ -139,22 +142,13 @@ void MoveIndex::index_others() {
 
 void MoveIndex::weigh() {
     const Problem& p = *problem;
-    double soft = 0.0, hard = 0.0;
-    bool integral = true;
+    score.of.assign(p.score.begin(), p.score.end());
+    score.priority = p.priority[0];
+    score.hard_unit = p.hard_unit[0];
     for (int32_t c = 0; c < p.constraints; ++c) {
-        (p.hard[c] ? hard : soft) += p.weight[c];
-        integral = integral && p.weight[c] == std::floor(p.weight[c]);
-        score.uniform = score.uniform && !p.hard[c] && p.weight[c] == 1.0;
+        score.total += score.of[c];
+        score.uniform = score.uniform && !p.hard[c] && p.weight[c] == 1;
     }
-    score.soft_total = soft;
-    // Fractions get 20 binary places, fewer (or whole multiples) where the total would not fit.
-    double scale = integral ? 1.0 : 0x1p20;
-    while (scale * (soft + hard * (scale * soft + 1.0)) > 0x1p60) scale *= 0.5;
-    score.unit = 1.0 / scale;
-    auto rounded = [&](int32_t c) { return std::max<Weight>(1, std::llround(p.weight[c] * scale)); };
-    for (int32_t c = 0; c < p.constraints; ++c)
-        if (!p.hard[c]) score.priority += rounded(c);
-    for (int32_t c = 0; c < p.constraints; ++c) score.of.push_back(rounded(c) * (p.hard[c] ? score.priority : 1));
 }
 
 }  // namespace anycsp::local

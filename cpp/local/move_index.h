@@ -31,18 +31,16 @@ struct Partner {
                           // in `violation`, + own position · size → a row of bits
 };
 
-// The score as an integer: hard weight · (1 + total soft weight) + soft weight, so hard constraints come first.
+// The score, as model/score.py defines it.
 struct Score {
-    std::vector<Weight> of;   // [constraints] what a violated one adds
-    Weight priority = 1;      // 1 + total soft weight
-    double unit = 1.0;        // the weight that the integer 1 stands for
-    double soft_total = 0.0;  // in the user's weights
-    bool uniform = true;      // every constraint soft with weight 1: the score counts the violated ones
+    std::vector<Weight> of;  // [constraints] what a violated one adds
+    Weight priority = 1;     // 1 + total soft weight
+    Weight hard_unit = 1;    // the weight that hard constraints are counted in
+    Weight total = 0;        // of all constraints
+    bool uniform = true;     // every constraint soft with weight 1: the score counts the violated ones
 
-    double weight(Weight score) const { return double(score / priority + score % priority) * unit; }
-    double value(Weight score) const {
-        return double(score / priority) * unit * (1.0 + soft_total) + double(score % priority) * unit;
-    }
+    // The weight of what an assignment of this score violates.
+    Weight weight(Weight score) const { return score / priority * hard_unit + score % priority; }
 };
 
 struct MoveIndex {

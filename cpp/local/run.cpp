@@ -53,7 +53,7 @@ void Run::keep_best() {
     if (renew) improvements.pop_back();
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
     const Violation violation{state.violated_count(), state.hard_count(), index_.score.weight(best_score_),
-                              index_.score.value(best_score_)};
+                              best_score_};
     improvements.push_back({moves, seconds, number_, 0, violation, {}});
 }
 

@@ -14,11 +14,11 @@ void clear(const Problem& p, const Labels& run) {
     }
 }
 
-Violation relabel(const Problem& p, const Layout& layout, const Chunk& chunk, const Labels& run) {
+Violation relabel(const Problem& p, const Chunk& chunk, const Labels& run) {
     const Family& f = p.families[chunk.family];
-    if (f.definition->relabel) return f.definition->relabel(p, f, chunk, run.exceptions, layout.score.data());
+    if (f.definition->relabel) return f.definition->relabel(p, f, chunk, run.exceptions);
     if (f.definition->label) f.definition->label(p, f, chunk, run.edges);
-    return sum_violated(p, chunk, layout.score.data(), [&](int32_t c) { return !run.satisfied(p, f, c); });
+    return sum_violated(p, chunk, [&](int32_t c) { return !run.satisfied(p, f, c); });
 }
 
 }  // namespace anycsp

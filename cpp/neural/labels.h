@@ -21,6 +21,6 @@ struct Labels {
 void clear(const Problem& problem, const Labels& run);
 
 // Relabels the constraints of a chunk and sums what they violate. Labels of external families are there already.
-Violation relabel(const Problem& problem, const Layout& layout, const Chunk& chunk, const Labels& run);
+Violation relabel(const Problem& problem, const Chunk& chunk, const Labels& run);
 
 }  // namespace anycsp

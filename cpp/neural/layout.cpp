@@ -37,25 +37,14 @@ Form choose_form(const Problem& p, Aggregation aggregation, const std::string& w
 std::vector<float> relative_weights(const Problem& p) {
     std::vector<double> total(p.instances, 0), count(p.instances, 0);
     for (int32_t c = 0; c < p.constraints; ++c) {
-        total[p.constraint_instance[c]] += p.weight[c];
+        total[p.constraint_instance[c]] += double(p.weight[c]);
         count[p.constraint_instance[c]] += 1;
     }
     std::vector<float> result(p.constraints);
     for (int32_t c = 0; c < p.constraints; ++c) {
         int32_t i = p.constraint_instance[c];
-        result[c] = static_cast<float>(p.weight[c] / (total[i] / count[i]));
+        result[c] = static_cast<float>(double(p.weight[c]) / (total[i] / count[i]));
     }
-    return result;
-}
-
-// Weight, and for a hard constraint that times (1 + the instance's total soft weight).
-std::vector<double> scores(const Problem& p) {
-    std::vector<double> priority(p.instances, 1);
-    for (int32_t c = 0; c < p.constraints; ++c)
-        if (!p.hard[c]) priority[p.constraint_instance[c]] += p.weight[c];
-    std::vector<double> result(p.weight.begin(), p.weight.end());
-    for (int32_t c = 0; c < p.constraints; ++c)
-        if (p.hard[c]) result[c] *= priority[p.constraint_instance[c]];
     return result;
 }
 
@@ -63,7 +52,7 @@ std::vector<double> scores(const Problem& p) {
 
 Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool weighted, const char* wanted,
                int64_t tile_bytes)
-    : form(choose_form(p, aggregation, wanted)), score(scores(p)), relative_weight(relative_weights(p)) {
+    : form(choose_form(p, aggregation, wanted)), relative_weight(relative_weights(p)) {
     constraint_edges.resize(p.constraints);
     for (int32_t c = 0; c < p.constraints; ++c)
         constraint_edges[c] = static_cast<float>(p.edge_start[p.scope_start[c + 1]] - p.edge_start[p.scope_start[c]]);

@@ -19,7 +19,6 @@ struct Chunk : Range {
 
 struct Layout {
     Form form = Form::direct;
-    std::vector<double> score;  // [constraints] what a violated one adds to the score
     std::vector<float> constraint_edges, relative_weight, weight_features, degree;
     std::vector<int64_t> label_start;
     int64_t labels = 0;

@@ -46,7 +46,7 @@ double worked_seconds() {
 }
 
 Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout_,
-               std::shared_ptr<PackedNetwork> network_, std::vector<double> constant, SearchOptions options_)
+               std::shared_ptr<PackedNetwork> network_, std::vector<int64_t> constant, SearchOptions options_)
     : problem(std::move(problem_)),
       layout(std::move(layout_)),
       network(std::move(network_)),
@@ -176,13 +176,13 @@ void Search::relabel_run(int32_t run, Each&& each) {
     each(static_cast<int64_t>(chunks.size()), [&](int64_t i, int thread) {
         Scratch& s = scratch_[thread];
         const double begin = s.now ? s.now() : 0;
-        partial_[run * chunks.size() + i] = relabel(*problem, *layout, chunks[i], view);
+        partial_[run * chunks.size() + i] = relabel(*problem, chunks[i], view);
         if (s.now) s.seconds[kRelabel] += s.now() - begin - s.reading;
     });
     Violation* total = current.data() + size_t(run) * problem->instances;
     for (int32_t i = 0; i < problem->instances; ++i) {
-        const double* constant = constant_.data() + 4 * i;
-        total[i] = {static_cast<int64_t>(constant[0]), static_cast<int64_t>(constant[2]), constant[1], constant[3]};
+        const int64_t* constant = constant_.data() + 4 * i;
+        total[i] = {constant[0], constant[2], constant[1], constant[3]};
     }
     for (size_t i = 0; i < chunks.size(); ++i) total[chunks[i].instance].add(partial_[run * chunks.size() + i]);
 }
@@ -267,8 +267,8 @@ void Search::note_improvements(const std::string& found_by) {
     for (int32_t run = 0; run < options.runs; ++run)
         for (int32_t i = 0; i < p.instances; ++i) {
             const Violation& v = current[size_t(run) * p.instances + i];
-            double& best = best_score[size_t(run) * p.instances + i];
-            if (!(v.score < best)) continue;
+            int64_t& best = best_score[size_t(run) * p.instances + i];
+            if (v.score >= best) continue;
             best = v.score;
             const size_t offset = size_t(run) * p.variables;
             std::copy(positions.data() + offset + instance_start_[i],
@@ -280,7 +280,7 @@ void Search::note_improvements(const std::string& found_by) {
 
 bool Search::solved() const {
     return problem->instances == 1 &&
-           std::any_of(best_score.begin(), best_score.end(), [](double score) { return score <= 0; });
+           std::any_of(best_score.begin(), best_score.end(), [](int64_t score) { return score <= 0; });
 }
 
 // A random assignment, drawn by the key of minus this step, and nothing remembered.
@@ -306,7 +306,7 @@ void Search::start(const int32_t* given) {
     }
     if (given) std::copy_n(given, positions.size(), positions.data());
     improvements.clear();
-    std::fill(best_score.begin(), best_score.end(), INFINITY);
+    std::fill(best_score.begin(), best_score.end(), INT64_MAX);
     relabel_all();
     note_improvements("initial");
 }

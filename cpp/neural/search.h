@@ -32,7 +32,7 @@ struct SearchOptions {
 class Search {
   public:
     Search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout, std::shared_ptr<PackedNetwork> network,
-           std::vector<double> constant, SearchOptions options);
+           std::vector<int64_t> constant, SearchOptions options);
 
     // Writes the labels of external families, for all runs, from `positions`.
     using External = std::function<void(Search&)>;
@@ -57,8 +57,8 @@ class Search {
     Buffer<float> state, logits, trace;
     Buffer<int32_t> positions, best_positions, rows, exceptions, critical;
     Buffer<uint8_t> labels;
-    std::vector<Violation> current;  // [runs][instances]
-    std::vector<double> best_score;  // [runs][instances]
+    std::vector<Violation> current;   // [runs][instances]
+    std::vector<int64_t> best_score;  // [runs][instances]
     std::vector<Improvement> improvements;
 
     std::vector<double> phase_seconds() const;  // [kPhases], summed over threads
@@ -90,7 +90,7 @@ class Search {
     Buffer<float> scratch_memory_;
     std::vector<Scratch> scratch_;
     std::vector<Violation> partial_;  // [runs][chunks]
-    std::vector<double> constant_;    // [instances][4] violated, weight, hard, score of constraints with empty scope
+    std::vector<int64_t> constant_;   // [instances][4] violated, weight, hard, score of constraints with empty scope
     std::vector<int32_t> instance_start_;
     double began_ = 0;
 };

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+WORST = 2**63 - 1
+"""A score that every assignment beats."""
+
 
 class Improvement(NamedTuple):
     """A run found an assignment better than all it had seen."""
@@ -23,7 +26,7 @@ class Improvement(NamedTuple):
     violated: int
     weight: float
     hard: int
-    score: float
+    score: int
     found_by: str
     """"initial", "network", "tree", or the local strategy."""
 
@@ -53,7 +56,7 @@ class Engine(Protocol):
     def improvements(self) -> list[Improvement]:
         """What got better since the last call."""
 
-    def best_score(self) -> npt.NDArray[np.float64]:
+    def best_score(self) -> npt.NDArray[np.int64]:
         """[runs, instances]"""
 
     def best_positions(self) -> npt.NDArray[np.int32]:

@@ -19,6 +19,7 @@ from anycsp.constraints.base import Block, IntArray, Labelling, Terms
 from anycsp.constraints.external import ExternalLabelling
 from anycsp.memory import check_memory
 from anycsp.model.domains import Domains
+from anycsp.model.score import Scoring
 
 if TYPE_CHECKING:
     from anycsp.model.problem import Problem
@@ -37,8 +38,14 @@ class ConstraintValueGraph:
     instances: int
     variable_instance: IntArray
     constraint_instance: IntArray
-    constant: npt.NDArray[np.float64]
-    """[instances, 4]: count, weight, hard count and score of violated constraints with empty scope."""
+    scorings: tuple[Scoring, ...]
+    """[instances]: what violated constraints cost."""
+    weight: IntArray
+    """[constraints]: in units of its instance's scoring."""
+    score: IntArray
+    """[constraints]: what a violated one adds to the score."""
+    constant: IntArray
+    """[instances, 4]: count, weight in units, hard count and score of violated constraints with empty scope."""
 
     @property
     def num_variables(self) -> int:
@@ -55,6 +62,21 @@ class ConstraintValueGraph:
     @property
     def num_edges(self) -> int:
         return int(self.domains.sizes[self.scope].sum())
+
+    @cached_property
+    def units(self) -> npt.NDArray[np.float64]:
+        """[instances]: how many units a weight of 1 has."""
+        return np.array([scoring.units for scoring in self.scorings])
+
+    @cached_property
+    def priority(self) -> IntArray:
+        """[instances]: 1 + all soft weight, in units."""
+        return np.array([scoring.priority for scoring in self.scorings], dtype=np.int64)
+
+    @cached_property
+    def hard_unit(self) -> IntArray:
+        """[instances]: the weight, in units, that hard constraints are counted in."""
+        return np.array([scoring.hard_unit for scoring in self.scorings], dtype=np.int64)
 
     @cached_property
     def native_families(self) -> list[tuple[str, int, int, dict[str, npt.NDArray[Any]]]]:
@@ -91,7 +113,10 @@ class ConstraintValueGraph:
             "value": self.domains.values,
             "scope_start": self.scope_start.astype(np.int32),
             "scope": self.scope.astype(np.int32),
-            "weight": np.ascontiguousarray(self.terms.weight),
+            "weight": np.ascontiguousarray(self.weight),
+            "score": np.ascontiguousarray(self.score),
+            "priority": self.priority,
+            "hard_unit": self.hard_unit,
             "hard": self.terms.hard.astype(np.uint8),
             "variable_instance": self.variable_instance.astype(np.int32),
             "constraint_instance": self.constraint_instance.astype(np.int32),
@@ -119,6 +144,8 @@ def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | 
     terms = Terms.concat([l.terms for l in labellings]) if labellings else Terms.of(0, 1.0, False, 0)
     arity = _concat([np.diff(l.scope_start) for l in labellings])
     offsets = np.array(constraint_offset, dtype=np.int64)
+    scorings = tuple(problem.scoring for problem in batch)
+    weight, score = (_concat([getattr(s, name) for s in scorings]) for name in ("weight", "score"))
     return ConstraintValueGraph(
         domains=domains,
         labellings=labellings,
@@ -128,7 +155,10 @@ def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | 
         instances=len(batch),
         variable_instance=np.concatenate(variable_instance),
         constraint_instance=np.searchsorted(offsets, terms.index, side="right") - 1,
-        constant=_constant_violations(blocks, domains, offsets),
+        scorings=scorings,
+        weight=weight[terms.index],
+        score=score[terms.index],
+        constant=_constant_violations(blocks, domains, offsets, weight, score),
     )
 
 
@@ -143,9 +173,11 @@ def _joined(parts: Sequence[Domains]) -> Domains:
     return Domains(start, np.concatenate([d.values for d in parts]))
 
 
-def _constant_violations(blocks: Sequence[Block], domains: Domains, offsets: IntArray) -> npt.NDArray[np.float64]:
+def _constant_violations(
+    blocks: Sequence[Block], domains: Domains, offsets: IntArray, weight: IntArray, score: IntArray
+) -> IntArray:
     """Constraints with empty scope are true or false for good: counted once, kept out of the graph."""
-    constant = np.zeros((len(offsets), 4))
+    constant = np.zeros((len(offsets), 4), dtype=np.int64)
     nothing = np.zeros(len(domains.start) - 1, dtype=np.int64)
     for block in blocks:
         if (block.arity > 0).all():
@@ -153,6 +185,6 @@ def _constant_violations(blocks: Sequence[Block], domains: Domains, offsets: Int
         violated = ~block.satisfied(domains, nothing) & (block.arity == 0)
         terms = block.terms.take(violated)
         instance = np.searchsorted(offsets, terms.index, side="right") - 1
-        columns = [np.ones(len(instance)), terms.weight, terms.hard, terms.weight]
+        columns = [np.ones_like(instance), weight[terms.index], terms.hard.astype(np.int64), score[terms.index]]
         np.add.at(constant, instance, np.stack(columns, axis=1))
     return constant

@@ -45,9 +45,16 @@ def cardinality(problem: Problem, xs: list[Variable], rng: np.random.Generator) 
 
 
 def distinct_except(problem: Problem, xs: list[Variable], rng: np.random.Generator) -> Predicate:
-    op = draw_operator(rng)
-    problem.add_distinct(xs, op, 2, except_values=[0])
-    return lambda v: COMPARE[op](len(set(v) - {0}), 2)
+    op, form = draw_operator(rng), rng.integers(4)
+    if form == 0:
+        problem.add_distinct(xs, op, 2, except_values=[0])
+        return lambda v: COMPARE[op](len(set(v) - {0}), 2)
+    if form == 1:
+        problem.add_distinct([x + 1 for x in xs], op, 2, except_values=[0, 9])
+        return lambda v: COMPARE[op](len({x + 1 for x in v} - {0}), 2)
+    scope = xs if form == 2 else xs[1:]  # the bound may be one of those counted
+    problem.add_distinct(scope, op, xs[0], except_values=[0])
+    return lambda v: COMPARE[op](len(set(v[len(v) - len(scope) :]) - {0}), v[0])
 
 
 def all_equal(problem: Problem, xs: list[Variable], rng: np.random.Generator) -> Predicate:
@@ -178,14 +185,18 @@ def no_overlap_boxes(problem: Problem, xs: list[Variable], rng: np.random.Genera
 
 
 def cumulative(problem: Problem, xs: list[Variable], rng: np.random.Generator) -> Predicate:
-    lengths, heights = rng.integers(1, 4, len(xs)).tolist(), rng.integers(1, 3, len(xs)).tolist()
+    lengths, heights = rng.integers(0, 4, len(xs)).tolist(), rng.integers(1, 3, len(xs)).tolist()
     limit: Any = 3
-    by_task = bool(rng.integers(2))
-    given_heights = [h + 0 * xs[0] for h in heights] if by_task else heights  # expressions take the other path
-    problem.add_cumulative(xs, lengths, given_heights, "<=", limit)
+    form = rng.integers(3)  # expressions take another path
+    given_heights = [h + 0 * xs[0] for h in heights] if form == 1 else heights
+    given_lengths = [l + 0 * xs[0] for l in lengths] if form == 2 else lengths
+    shared = bool(rng.integers(4) == 0)  # two tasks that start together
+    origins = [xs[0], xs[0], *xs[2:]] if shared else xs
+    problem.add_cumulative(origins, given_lengths, given_heights, "<=", limit)
 
     def load(v: Sequence[int], t: int) -> int:
-        return sum(h for x, l, h in zip(v, lengths, heights, strict=True) if x <= t < x + l)
+        starts = [v[0], v[0], *v[2:]] if shared else v
+        return sum(h for x, l, h in zip(starts, lengths, heights, strict=True) if x <= t < x + l)
 
     return lambda v: all(load(v, t) <= limit for t in range(-5, 12))
 
@@ -309,3 +320,11 @@ def test_results_beyond_64_bits_are_refused() -> None:
     x, y = problem.add_variables(2, [0, 2**40])
     with pytest.raises(ProblemError, match="64-bit"):
         problem.add(x * y == 5)
+
+
+def test_the_names_of_auxiliary_variables_leave_those_of_users_alone() -> None:
+    problem = Problem()
+    xs = [problem.add_variable((0, 1), name) for name in ("_0", "b", "_1")]
+    problem.add_regular(xs, [(0, 0, 0), (0, 1, 1), (1, 0, 0)], 0, [1])
+    assert problem.violation({"_0": 0, "b": 0, "_1": 1}).violated == 0
+    assert problem.violation({"_0": 1, "b": 1, "_1": 1}).violated > 0

@@ -18,7 +18,7 @@ import pytest
 import torch
 from random_problems import random_positions, random_problem
 
-from anycsp import Problem, distributions, native, solve
+from anycsp import Problem, ProblemError, distributions, native, solve
 from anycsp.engine import Engine, Improvement
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.neural.cooling import CoolingEngine
@@ -112,14 +112,12 @@ def different() -> tuple[Problem, npt.NDArray[np.int64]]:
 # ── engines ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def score_of(problem: Problem, positions: npt.NDArray[np.integer[Any]]) -> float:
-    """By definition: the violated weight, where that of a hard constraint outweighs all soft ones together."""
-    soft = sum(float(block.terms.weight[~block.terms.hard].sum()) for block in problem.blocks)
-    score = 0.0
+def score_of(problem: Problem, positions: npt.NDArray[np.integer[Any]]) -> int:
+    """By definition, from the problem's own count of what is violated; test_score.py guards the definition."""
+    score = 0
     for block in problem.blocks:
         violated = ~block.satisfied(problem.domains, positions)
-        weight = block.terms.weight * np.where(block.terms.hard, 1.0 + soft, 1.0)
-        score += float(weight[violated].sum())
+        score += sum(problem.scoring.score[block.terms.index[violated]].tolist())
     return score
 
 
@@ -142,10 +140,36 @@ def test_what_it_counts_is_what_the_problem_counts(make: Callable[[Made], Engine
     scores, positions = engine.best_score()[:, 0], engine.best_positions()
     assert len(scores) == len(positions) >= RUNS
     for score, best in zip(scores, positions, strict=True):
-        assert score == pytest.approx(score_of(problem, best))
+        assert score == score_of(problem, best)
     best = min(improvements, key=lambda i: i.score)
-    assert best.score == pytest.approx(scores.min())
-    assert told(best) == pytest.approx(tuple(problem.violation_of_positions(positions[best.run])))
+    assert best.score == scores.min()
+    assert told(best) == tuple(problem.violation_of_positions(positions[best.run]))
+
+
+def weighed(seed: int) -> Problem:
+    """Weights that doubles would round and binary fractions are not, hard constraints far lighter than soft ones."""
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    xs = problem.add_variables(8, range(3))
+    for _ in range(24):
+        weight = float(rng.choice([0.001, 0.1, 0.2, 0.3, 100.0, 1e4, 1e6]))
+        scope = rng.choice(8, 2, replace=False)
+        pairs = [pair for pair in np.ndindex(3, 3) if rng.random() < 0.4]
+        problem.add_table([xs[x] for x in scope], pairs, weight=weight, hard=bool(rng.random() < 0.3 and weight < 1))
+    problem.add_clause([], weight=0.7, hard=True)
+    return problem
+
+
+@every_engine
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_are_exact_whatever_the_weights(make: Callable[[Made], Engine], seed: int) -> None:
+    problem = weighed(seed)
+    engine = make(Made(compile_graph(problem), seed, steps=60))
+    improvements = advanced(engine, 60)
+    for score, best in zip(engine.best_score()[:, 0].tolist(), engine.best_positions(), strict=True):
+        assert score == score_of(problem, best)
+    best = min(improvements, key=lambda i: i.score)
+    assert told(best) == tuple(problem.violation_of_positions(engine.best_positions()[best.run]))
 
 
 @every_engine
@@ -328,3 +352,25 @@ def test_a_search_ends_at_its_time_limit(search: str) -> None:
     result = solve(cut(), model=untrained(), search=search, time_limit=60, stop=stop)
     assert result.status == "interrupted"
     assert result.seconds < 5
+
+
+@every_search
+def test_a_light_hard_constraint_comes_before_heavy_soft_ones(search: str) -> None:
+    problem = Problem()
+    a = problem.add_variable((0, 1), "a")
+    problem.add_table([a], [[0]], weight=0.001, hard=True)
+    problem.add_table([a], [[1]], weight=0.1)
+    problem.add_table([a], [[1]], weight=100)
+    for hint in ({"a": 0}, {"a": 1}):
+        result = solve(problem, search=search, steps=50, time_limit=5.0, threads=1, hint=hint)
+        assert (result.assignment, result.hard_violated, result.violated_weight) == ({"a": 0}, 0, 100.1)
+
+
+@every_search
+def test_weights_that_have_no_exact_score_are_refused(search: str) -> None:
+    problem = Problem()
+    problem.add_variables(2, (0, 1))
+    for weight in (1e308, 1e-300):
+        problem.add_table([0, 1], [[0, 0]], weight=weight)
+    with pytest.raises(ProblemError, match="constraint 1 weighs"):
+        solve(problem, search=search, steps=5, threads=1)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from anycsp import Problem, native
+from anycsp.checker.check import first_difference, recount
+from anycsp.checker.problem import from_description
+from anycsp.model.description import describe
+from anycsp.model.expressions import Operation, Variable, element, operation
 from anycsp.search.driver import Progress
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
@@ -90,3 +95,66 @@ def test_the_problem_is_left_as_it_was() -> None:
     run(problem, time_limit=0.2)
     assert problem.num_constraints == 1
     assert problem.objective is not None
+
+
+UNDEFINED: dict[str, Callable[[Variable, Variable], Operation]] = {
+    "div": lambda a, b: operation("div", a, b),
+    "floormod": lambda a, b: operation("floormod", a, b),
+    "pow": lambda a, b: operation("pow", a, operation("sub", b, 1)),
+    "element": lambda a, b: element([a, a, 3], operation("sub", b, 1)),
+}
+"""Undefined where b is 0."""
+
+
+@pytest.mark.parametrize("search", ["local", "neural", "hybrid"])
+@pytest.mark.parametrize("name", UNDEFINED)
+@pytest.mark.parametrize("domain", [(0,), (0, 1)], ids=["everywhere", "where the constraint holds"])
+def test_an_undefined_objective_is_no_answer(search: str, name: str, domain: tuple[int, ...]) -> None:
+    problem = Problem()
+    a, b = problem.add_variable((1, 2), "a"), problem.add_variable(domain, "b")
+    problem.add(a + b <= 1)
+    problem.add(a * b <= 0)
+    problem.minimize(UNDEFINED[name](a, b))
+    result = solve_with(problem, SearchOptions(search=search, steps=30, time_limit=1.0, threads=1))
+    assert result.status == "best-effort"
+    assert result.constraints == problem.num_constraints
+    if result.assignment["b"] == 0:
+        assert result.objective is None
+    count = recount(from_description(describe(problem)), result.assignment)
+    assert count.violated == result.violated
+    assert first_difference(from_description(describe(problem)), result.to_json(), count) is None
+    assert not count.feasible("minimize")
+
+
+@pytest.mark.parametrize("search", ["local", "neural", "hybrid"])
+@pytest.mark.parametrize("name", UNDEFINED)
+def test_an_objective_is_taken_where_it_is_defined(search: str, name: str) -> None:
+    problem = Problem()
+    a, b = problem.add_variable((1, 2), "a"), problem.add_variable((0, 1), "b")
+    problem.add(a + b >= 1)
+    problem.minimize(UNDEFINED[name](a, b))
+    result = solve_with(problem, SearchOptions(search=search, steps=60, time_limit=1.0, threads=1))
+    assert (result.status, result.assignment["b"]) == ("satisfied", 1)
+    assert result.objective is not None
+
+
+def test_no_proof_where_only_the_objective_fails_and_one_where_it_cannot() -> None:
+    for domain, status in (((0, 1), "best-effort"), ((1, 2), "unsatisfiable")):
+        problem = Problem()
+        a, b = problem.add_variable((0, 1), "a"), problem.add_variable(domain, "b")
+        problem.add(a * b > 5, hard=True)
+        problem.minimize(operation("div", a, b))
+        result = solve_with(problem, SearchOptions(search="local", time_limit=1.0, threads=1))
+        assert result.status == status
+
+
+def test_claims_about_an_undefined_objective_are_lies() -> None:
+    problem = Problem()
+    a, b = problem.add_variable((0, 1), "a"), problem.add_variable((0, 1), "b")
+    problem.maximize(operation("div", a, b))
+    checked = from_description(describe(problem))
+    count = recount(checked, {"a": 1, "b": 0})
+    assert count.objective is None
+    for claims in ({"status": "satisfied"}, {"s": "SATISFIABLE"}, {"objective": {"kind": "maximize", "value": 0}}):
+        assert first_difference(checked, claims, count) is not None
+    assert first_difference(checked, {"status": "best-effort", "objective": None, "violated": 0}, count) is None

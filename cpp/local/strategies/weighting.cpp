@@ -27,11 +27,11 @@ class Weighting : public Stepping<Weighting> {
         int64_t count = 0;
         for (int32_t c = 0; c < problem_.constraints; ++c)
             if (!problem_.hard[c]) {
-                soft += problem_.weight[c];
+                soft += double(problem_.weight[c]);
                 ++count;
             }
         for (int32_t c = 0; c < problem_.constraints; ++c) {
-            const double share = problem_.hard[c] ? 1.0 : problem_.weight[c] * count / soft;
+            const double share = problem_.hard[c] ? 1.0 : double(problem_.weight[c]) * double(count) / soft;
             base_.push_back(std::max<Weight>(1, std::llround(kUnit * std::min(share, 1e6))));
         }
     }

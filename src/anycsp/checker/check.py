@@ -137,11 +137,15 @@ class Recount:
     hard_violated: int
     has_hard: bool
     objective: float | None
+    undefined: bool
+    """Whether the problem has an objective that has no value here."""
     first_violated: str
 
     def feasible(self, objective_kind: str) -> bool:
         """Whether all that must hold does: the hard constraints where there are some, or where violated weight is
-        what is optimised; otherwise all."""
+        what is optimised; otherwise all. And the objective has a value."""
+        if self.undefined:
+            return False
         soft = self.has_hard or objective_kind in WEIGHT_OBJECTIVES
         return self.hard_violated == 0 if soft else self.violated == 0
 
@@ -172,7 +176,8 @@ def recount(problem: CheckedProblem, values: Values) -> Recount:
                 )
                 first = f"constraint {number} ({constraint['kind']} on {shown})"
     objective = problem.objective(taken, weight) if problem.objective else None
-    return Recount(constraints, violated, weight, hard_violated, has_hard, objective, first)
+    undefined = problem.objective is not None and objective is None
+    return Recount(constraints, violated, weight, hard_violated, has_hard, objective, undefined, first)
 
 
 def integers(problem: CheckedProblem, values: Values) -> list[int]:
@@ -235,11 +240,12 @@ def first_difference(problem: CheckedProblem, claims: Mapping[str, Any], count: 
     claimed = claims.get("objective")
     if isinstance(claimed, Mapping) and "value" in claimed and not _equal(claimed["value"], count.objective):
         return f"claims objective {claimed['value']}, recounted {_number(count.objective)}"
-    if claims.get("status") == "satisfied" and count.violated:
-        return f"claims to be satisfied, but {count.first_violated} is violated"
+    wrong = f"{count.first_violated} is violated" if count.violated else "its objective is undefined"
+    if claims.get("status") == "satisfied" and (count.violated or count.undefined):
+        return f"claims to be satisfied, but {wrong}"
     if claims.get("s") == "SATISFIABLE" and not count.feasible(problem.objective_kind):
-        return f"claims SATISFIABLE, but {count.first_violated} is violated"
-    if claims.get("s") == "UNSATISFIABLE" and not count.violated:
+        return f"claims SATISFIABLE, but {wrong}"
+    if claims.get("s") == "UNSATISFIABLE" and not count.violated and not count.undefined:
         return "claims UNSATISFIABLE, but its own assignment violates nothing"
     return None
 

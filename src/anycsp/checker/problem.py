@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from anycsp.checker.expressions import evaluate
+from anycsp.checker.expressions import Undefined, evaluate
 
 Constraint = Mapping[str, Any]
 Value = int | str
-Objective = Callable[[list[int], float], float]
-"""The objective's value, given the values and the violated weight."""
+Objective = Callable[[list[int], float], float | None]
+"""The objective's value, given the values and the violated weight; None where it is undefined."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,16 @@ def objective_of(spec: Mapping[str, Any]) -> Objective:
     """From its description, scopes by index."""
     kind, constant = spec["kind"], spec.get("constant", 0)
     if "expression" in spec:
-        return lambda values, weight: evaluate(spec["expression"], [values[x] for x in spec["scope"]])
+        return lambda values, weight: _value(spec["expression"], [values[x] for x in spec["scope"]])
     if kind == "colors":
         return lambda values, weight: len(set(values))
     if kind in ("cut", "gain"):
         return lambda values, weight: float(constant - weight)
     return lambda values, weight: float(constant + weight)
+
+
+def _value(tree: Any, slots: Sequence[int]) -> int | None:
+    try:
+        return evaluate(tree, slots)
+    except Undefined:
+        return None

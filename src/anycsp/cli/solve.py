@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 import anycsp
 from anycsp.cli.options import (
@@ -230,6 +229,8 @@ def verdict(problem: Problem, result: Result) -> str:
     is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible."""
     if result.status == "unsatisfiable":
         return "UNSATISFIABLE"
+    if problem.objective is not None and result.objective is None:
+        return "UNKNOWN"  # an assignment that leaves the objective undefined is no answer
     weighed = problem.objective is not None and problem.objective.is_violated_weight
     soft = weighed or any(block.terms.hard.any() for block in problem.blocks)
     return "SATISFIABLE" if (result.hard_violated == 0 if soft else result.violated == 0) else "UNKNOWN"
@@ -243,7 +244,7 @@ def objective_line(problem: Problem, weight: float, hard_violated: int, value: f
     if problem.objective is not None and problem.objective.expression is not None:
         return "" if value is None else _number(value)
     if problem.objective is not None and problem.objective.is_violated_weight:
-        return _number(problem.objective.value(weight, np.zeros(0, np.int64)))
+        return _number(problem.objective.of_weight(weight))
     return _number(weight)
 
 

@@ -40,10 +40,19 @@ class Terms:
 
     @staticmethod
     def of(first_index: int, weight: Any, hard: Any, count: int = 1) -> Terms:
-        weights = np.broadcast_to(np.asarray(weight, dtype=np.float64), (count,)).copy()
+        given = np.asarray(weight)
+        try:
+            weights = np.broadcast_to(given.astype(np.float64), (count,)).copy()
+        except OverflowError:
+            raise ProblemError("a weight is a positive finite number, not one beyond all floats") from None
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             bad = weights[~(np.isfinite(weights) & (weights > 0))][0]
             raise ProblemError(f"a weight is a positive finite number, not {bad}")
+        if given.dtype.kind != "f":  # integers that floats would round
+            for row in np.flatnonzero(weights >= 2**53).tolist():
+                exact = int(np.broadcast_to(given, (count,))[row])
+                if int(weights[row]) != exact:
+                    raise ProblemError(f"constraint {first_index + row + 1} weighs {exact}: a weight has 53 bits")
         flags = np.broadcast_to(np.asarray(hard, dtype=np.bool_), (count,)).copy()
         return Terms(np.arange(first_index, first_index + count, dtype=np.int64), weights, flags)
 

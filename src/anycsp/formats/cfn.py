@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from anycsp.formats.wcsp import soft_all_different
 from anycsp.model.expressions import operation, total
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
+from anycsp.model.score import as_written
 
 _TOKEN = re.compile(r'"([^"]*)"|([{}\[\]])|([^\s,:{}\[\]"]+)|[\s,:]+|(.)', re.DOTALL)
 
@@ -112,7 +114,9 @@ def read(source: Source) -> Problem:
     network = _Network(source, problem, top, decimals, -1 if maximise else 1)
     for name, function in _members(source, document.get("functions", Members()), "`functions`"):
         network.function(str(name or ""), function)
-    problem.objective = Objective("gain", -network.constant) if maximise else Objective("cost", network.constant)
+    problem.objective = (
+        Objective("gain", -float(network.constant)) if maximise else Objective("cost", float(network.constant))
+    )
     return problem
 
 
@@ -142,18 +146,18 @@ def _below(word: str, bound: int) -> bool:
 class _Network:
     def __init__(self, source: Source, problem: Problem, top: float, decimals: int, sign: int) -> None:
         self.source, self.problem, self.top, self.decimals, self.sign = source, problem, top, decimals, sign
-        self.constant = 0.0
+        self.constant = Fraction(0)
 
     def cost(self, word: Any) -> float:
         if isinstance(word, str) and word in ("inf", "+inf"):
             return self.top
         try:
-            cost = self.sign * round(float(word), self.decimals)
+            cost = round(float(word), self.decimals)
         except (TypeError, ValueError):
             cost = math.nan
         if not math.isfinite(cost):
             raise self.source.error(f"a cost is a number, not {shown(str(word))}")
-        return cost
+        return self.sign * cost
 
     def function(self, name: str, function: Any) -> None:
         if not isinstance(function, Members):
@@ -170,7 +174,7 @@ class _Network:
         if not isinstance(costs, list):
             raise self.source.error(f"function {shown(name)} has no costs")
         if not scope:
-            self.constant += sum(self.cost(c) for c in costs)
+            self.constant += sum(as_written(self.cost(c)) for c in costs)
             return
         sizes = [len(self.problem.domain(x)) for x in scope]
         default = function.get("defaultcost")
@@ -191,7 +195,7 @@ class _Network:
             tuples = tuples.reshape(len(rows), len(scope))
             values = np.array([self.cost(r[-1]) for r in rows], dtype=np.float64)
         outside = 0.0 if default is None else self.cost(default)
-        self.constant += add_costs(self.problem, scope, tuples, values, outside, self.top)
+        self.constant += as_written(add_costs(self.problem, scope, tuples, values, outside, self.top))
 
     def _variable(self, function: str, word: Any) -> int:
         if isinstance(word, str) and (index := self.problem.index_of_name(word)) is not None:
@@ -250,4 +254,5 @@ class _Network:
             [count > low - k for k in range(1, low + 1)],
             [count < high + k for k in range(1, len(scope) - high + 1)],
         ):
-            add_graded(self.problem, conditions, [cost * k for k in range(1, len(conditions) + 1)], self.top)
+            costs = [float(as_written(cost) * k) for k in range(1, len(conditions) + 1)]
+            add_graded(self.problem, conditions, costs, self.top)

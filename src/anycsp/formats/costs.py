@@ -15,6 +15,7 @@ from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.expressions import Expression
 from anycsp.model.problem import Problem
+from anycsp.model.score import as_written
 
 LEVEL_LIMIT = 10_000
 """Levels of one cost function."""
@@ -53,10 +54,19 @@ def add_costs(
         # List whichever side the default is not on.
         allowed = not complete and default >= level
         relation = Relation(sizes, np.ascontiguousarray(tuples[~reached if allowed else reached]), allowed)
-        terms = problem.new_terms(1.0 if hard else level - below, hard)
+        terms = problem.new_terms(1.0 if hard else float(as_written(level) - as_written(below)), hard)
         problem.add_block(TableBlock(terms, start, indices, np.zeros(1, np.int64), (relation,)))
         below = level
     return constant
+
+
+def as_cost(cost: int, top: int) -> float:
+    """A whole cost as a float, one that is forbidden as the bound itself; refused where a float would round it."""
+    if cost >= top:
+        return float(top)
+    if int(float(cost)) != cost:
+        raise ProblemError(f"a cost of {cost}: costs below the bound have 53 bits")
+    return float(cost)
 
 
 def add_graded(problem: Problem, conditions: Sequence[Expression], costs: Sequence[float], top: float) -> None:
@@ -67,5 +77,5 @@ def add_graded(problem: Problem, conditions: Sequence[Expression], costs: Sequen
             problem.add(condition, hard=True)
             return
         if cost > below:
-            problem.add(condition, weight=cost - below)
+            problem.add(condition, weight=float(as_written(cost) - as_written(below)))
         below = cost

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -137,8 +138,10 @@ def _known_keys(entry: Mapping[str, Any], known: Sequence[str]) -> None:
 
 def _objective(problem: Problem, spec: Mapping[str, Any]) -> Objective:
     constant = spec.get("constant", 0.0)
-    if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not np.isfinite(constant):
-        raise ProblemError(f"the constant of an objective is a finite number, not {constant!r}")
+    if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not abs(constant) <= sys.float_info.max:
+        raise ProblemError(f"the constant of an objective is a finite number, not {shown(json.dumps(constant))}")
+    if float(constant) != constant:
+        raise ProblemError(f"the constant of an objective has 53 bits, not {shown(json.dumps(constant))}")
     expression = _expression(problem, spec) if "expression" in spec else None
     return Objective(_expect(spec["kind"], str, "the kind of an objective"), float(constant), expression)
 
@@ -190,7 +193,7 @@ def _add_constraint(problem: Problem, entry: dict[str, Any]) -> list[int]:
     for h in hard:
         _expect(h, bool, "'hard'")
     if count:
-        terms = problem.new_terms(np.array(weight, dtype=np.float64), np.array(hard, dtype=np.bool_), count)
+        terms = problem.new_terms(np.array(weight, dtype=object), np.array(hard, dtype=np.bool_), count)
         for block in FAMILIES[kind].from_descriptions(problem.domain_list, scopes, entry, terms):
             problem.add_block(block)
     places = _each(entry.get("order", list(range(first, first + count))), count, "order")

@@ -12,6 +12,7 @@ from anycsp.formats.files import Source, shown
 from anycsp.formats.graphs import graph_of, maxcut
 from anycsp.formats.rudy import plain_number, vertex, weight
 from anycsp.model.problem import Problem
+from anycsp.model.score import as_written
 from anycsp.model.structure import WeightedGraph
 
 _BANNER = "%%MatrixMarket"
@@ -48,7 +49,8 @@ def read(source: Source) -> Problem:
             raise source.error(f"{len(tokens)} numbers for an entry of {width}", number)
         i, j = vertex(source, tokens[0], rows, number), vertex(source, tokens[1], rows, number)
         key = (i, j) if words[4] == "general" else (max(i, j), min(i, j))
-        entry[key] = entry.get(key, 0.0) + (weight(source, tokens[2], number) if width == 3 else 1.0)
+        w = weight(source, tokens[2], number) if width == 3 else 1.0
+        entry[key] = w if key not in entry else float(as_written(entry[key]) + as_written(w))
         count += 1
     comments = [f"the header claims {claimed} entries, the file has {count}"] if claimed != count else []
     kept = _lower_triangle(source, entry) if words[4] == "general" else entry

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from anycsp.formats.files import Source, shown
 from anycsp.formats.graphs import graph_of, maxcut
 from anycsp.model.problem import Problem
 from anycsp.model.structure import WeightedGraph
+
+PRECISE = 4
+"""Numbers of so few characters are floats as they are written: no exponent is beyond them."""
 
 
 def sniff(head: bytes) -> bool:
@@ -57,6 +61,8 @@ def weight(source: Source, token: str, line: int) -> float:
         raise source.error(f"a weight is not a number: {shown(token)}", line) from None
     if not math.isfinite(result):
         raise source.error(f"a weight is a finite number, not {result}", line)
+    if len(token) > PRECISE and Decimal(token) != Decimal(repr(result)):
+        raise source.error(f"a weight that a float would round: {shown(token)}", line)
     return result
 
 

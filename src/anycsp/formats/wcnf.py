@@ -25,6 +25,9 @@ _HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
 _HARD = re.compile(rb"^[ \t]*h(?=[ \t])", re.MULTILINE)
 
+_BEYOND = re.compile(rb"\d{19,}")
+"""Numbers that may not fit into 64 bits."""
+
 
 def sniff(head: bytes) -> bool:
     if re.search(rb"^[ \t]*p[ \t]+wcnf\b", head, re.MULTILINE):
@@ -43,6 +46,8 @@ def read(source: Source) -> Problem:
     body = _COMMENT.sub(b"", body)
     if header is None:
         body = _HARD.sub(b"-1", body)  # no weight is negative, so this marks hard clauses among numbers
+    if long := _BEYOND.search(body):
+        raise source.error(f"a number of more than 18 digits: {shown(long.group().decode())}")
     numbers = integers(body)
     if numbers is None or (len(numbers) and numbers[-1] != 0):
         raise _first_error(source, header is not None)
@@ -69,8 +74,7 @@ def read(source: Source) -> Problem:
         literals = literals[np.repeat(kept, lengths)]
         weights, hard, lengths = weights[kept], hard[kept], lengths[kept]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    weight = np.where(hard, 1, weights).astype(np.float64)
-    problem = formula_problem(variables, offsets, literals, weight=weight, hard=hard)
+    problem = formula_problem(variables, offsets, literals, weight=np.where(hard, 1, weights), hard=hard)
     problem.comments = comments
     problem.objective = Objective("cost")
     return problem

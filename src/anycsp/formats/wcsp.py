@@ -7,16 +7,18 @@ the measure `var`, and salldiff and sgcc with any measure where their cost reach
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import UnsupportedError
-from anycsp.formats.costs import add_costs, add_graded
+from anycsp.formats.costs import add_costs, add_graded, as_cost
 from anycsp.formats.files import Source, shown
 from anycsp.model.expressions import Variable, distinct
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
+from anycsp.model.score import as_written
 
 _Shared = tuple[int, npt.NDArray[np.int64], npt.NDArray[np.float64]]
 """Default cost, tuples and costs of a cost function that later ones refer to."""
@@ -28,6 +30,10 @@ def sniff(head: bytes) -> bool:
     if len(lines) < 2 or len(lines[0]) != 5 or not all(re.fullmatch(rb"\d+", w) for w in lines[0][1:]):
         return False
     return not re.fullmatch(rb"-?\d+", lines[0][0]) and all(re.fullmatch(rb"-?\d+", w) for w in lines[1])
+
+
+EXACT = 2**53
+"""From here on floats round integers."""
 
 
 class _Tokens:
@@ -53,7 +59,8 @@ class _Tokens:
         word = self.word(what)
         return self.source.integer(word, what, self.line[self.at - 1])
 
-    def numbers(self, count: int, what: str) -> npt.NDArray[np.float64]:
+    def numbers(self, count: int, what: str, top: int) -> npt.NDArray[np.float64]:
+        """Numbers of which none that matters is rounded: all from `top` on are forbidden costs, and so the same."""
         if self.at + count > len(self.words):
             raise self.source.error(f"ends before {what}")
         block = self.words[self.at : self.at + count]
@@ -62,6 +69,10 @@ class _Tokens:
         except ValueError:
             bad = next(w for w in block if not re.fullmatch(r"-?\d+(\.\d+)?", w))
             raise self.source.error(f"{what}: not a number: {shown(bad)}", self.line[self.at]) from None
+        for place in np.flatnonzero(~(np.abs(result) < EXACT)).tolist():
+            if not re.fullmatch(r"-?\d{1,18}", block[place]):
+                raise self.source.error(f"{what}: not a number below 10^18: {shown(block[place])}", self.line[self.at])
+            result[place] = as_cost(int(block[place]), top)
         self.at += count
         return result
 
@@ -83,15 +94,15 @@ def read(source: Source) -> Problem:
             raise UnsupportedError(source.path, f"variable {index}: interval domains (size {size}) are not supported")
         source.check_domain(size, f"x{index}", tokens.line[tokens.at - 1])
         problem.add_variable(range(size), f"x{index}")
-    constant = 0.0
+    constant = Fraction(0)
     shared: list[_Shared] = []
     for _ in range(functions):
-        constant += _function(tokens, problem, float(top), shared)
-    problem.objective = Objective("cost", constant)
+        constant += as_written(_function(tokens, problem, top, shared))
+    problem.objective = Objective("cost", float(constant))
     return problem
 
 
-def _function(tokens: _Tokens, problem: Problem, top: float, shared: list[_Shared]) -> float:
+def _function(tokens: _Tokens, problem: Problem, top: int, shared: list[_Shared]) -> float:
     signed = tokens.integer("an arity")
     arity = abs(signed)
     scope = [tokens.integer("a variable of a cost function") for _ in range(arity)]
@@ -100,7 +111,7 @@ def _function(tokens: _Tokens, problem: Problem, top: float, shared: list[_Share
             raise tokens.error(f"unknown variable {x}")
     default = tokens.integer("a default cost")
     if default == -1:
-        _global(tokens, problem, scope, top)
+        _global(tokens, problem, scope, float(top))
         return 0.0
     listed = tokens.integer("a number of tuples")
     if listed < 0:
@@ -108,7 +119,7 @@ def _function(tokens: _Tokens, problem: Problem, top: float, shared: list[_Share
             raise tokens.error(f"refers to shared cost function {-listed}, of which there are {len(shared)}")
         default, tuples, costs = shared[-listed - 1]
     else:
-        rows = tokens.numbers(listed * (arity + 1), "a tuple").reshape(listed, arity + 1)
+        rows = tokens.numbers(listed * (arity + 1), "a tuple", top).reshape(listed, arity + 1)
         tuples, costs = rows[:, :-1].astype(np.int64), rows[:, -1]
         if signed < 0:
             shared.append((default, tuples, costs))
@@ -116,8 +127,8 @@ def _function(tokens: _Tokens, problem: Problem, top: float, shared: list[_Share
         if len(tuples) and not (tuples[:, k].min() >= 0 and tuples[:, k].max() < len(problem.domain(x))):
             raise tokens.error(f"a tuple has a value outside the domain of variable {x}")
     if not arity:
-        return float(default + costs.sum())
-    return add_costs(problem, scope, tuples, costs, float(default), top)
+        return float(as_written(as_cost(default, top)) + sum(map(as_written, costs.tolist())))
+    return add_costs(problem, scope, tuples, costs, as_cost(default, top), float(top))
 
 
 def _global(tokens: _Tokens, problem: Problem, scope: list[int], top: float) -> None:
@@ -134,7 +145,9 @@ def _global(tokens: _Tokens, problem: Problem, scope: list[int], top: float) -> 
     if name == "salldiff":
         soft_all_different(problem, variables, cost, top)
         return
-    counts = tokens.numbers(3 * tokens.integer("a number of values"), "a value's bounds").astype(int).reshape(-1, 3)
+    counts = (
+        tokens.numbers(3 * tokens.integer("a number of values"), "a value's bounds", EXACT).astype(int).reshape(-1, 3)
+    )
     ranges = [range(low, high + 1) for _, low, high in counts.tolist()]
     problem.add_cardinality(variables, counts[:, 0].tolist(), ranges, hard=True)
 
@@ -145,4 +158,5 @@ def soft_all_different(problem: Problem, scope: list[Variable], cost: float, top
         problem.add_all_different(scope, hard=True)
         return
     steps = range(1, len(scope))
-    add_graded(problem, [distinct(scope) > len(scope) - k for k in steps], [cost * k for k in steps], top)
+    costs = [float(as_written(cost) * k) for k in steps]
+    add_graded(problem, [distinct(scope) > len(scope) - k for k in steps], costs, top)

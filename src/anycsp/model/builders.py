@@ -49,7 +49,7 @@ def cut_problem(
     problem.add_tables(edges[apart], equal, allowed=False, weight=weights[apart])
     problem.add_tables(edges[together], equal, allowed=True, weight=-weights[together])
     problem.renumber(np.concatenate([apart, together]))
-    problem.objective = Objective("cut", constant=float(weights[apart].sum()))
+    problem.objective = Objective("cut", constant=problem.scoring.weight_of(apart))
     return problem
 
 

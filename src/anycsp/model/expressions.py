@@ -560,6 +560,22 @@ def bounds(expression: Operand, domain: Callable[[int], Bounds]) -> Bounds:
     return known[-1]
 
 
+def may_be_undefined(expression: Operand, domain: Callable[[int], Bounds]) -> bool:
+    """Whether some part of it, as far as bounds tell, is undefined for some values."""
+    for node in postorder(expression):
+        if not isinstance(node, Operation) or node.operator not in _PARTIAL:
+            continue
+        at = 0 if node.operator == "element" else 1  # the operand that not every value is allowed for
+        low, high = bounds(node.operands[at], domain)
+        if node.operator == "element" and (low < 0 or high >= len(node.operands) - 1):
+            return True
+        if node.operator == "pow" and low < 0:
+            return True
+        if node.operator not in ("element", "pow") and low <= 0 <= high:
+            return True
+    return False
+
+
 def _truth(_: list[Bounds]) -> Bounds:
     return 0, 1
 

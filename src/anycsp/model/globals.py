@@ -125,8 +125,13 @@ class GlobalConstraints:
             return
         indices = list(dict.fromkeys(x.index for x in scope if isinstance(x, Variable)))
         result = bound.index if isinstance(bound, Variable) else None
-        if not all(isinstance(x, Variable) for x in scope) or (isinstance(bound, Expression) and result is None):
-            raise ProblemError("distinct values with excepted ones: over variables only")
+        plain = all(isinstance(x, Variable) for x in scope) and not (isinstance(bound, Expression) and result is None)
+        if not plain or result in indices:
+            # Counted together with the excepted values, which are then taken off.
+            excepted = sorted(set(except_values))
+            count = operation("sub", distinct([*scope, *excepted]), len(excepted))
+            self.add(comparison(count, operator, bound), weight=weight, hard=hard)
+            return
         self.add_block(
             DistinctBlock.one(
                 np.array(indices, dtype=np.int64),
@@ -292,7 +297,8 @@ class GlobalConstraints:
         (or where that would be large) one rule for every task."""
         if operator not in ("<=", "<"):
             raise ProblemError("cumulative: the operator is <= or <")
-        tasks = list(zip(origins, lengths, heights, strict=True))
+        # A task of length zero never runs, and asks for nothing where it starts.
+        tasks = [t for t in zip(origins, lengths, heights, strict=True) if isinstance(t[1], Expression) or t[1] > 0]
         constant = all(isinstance(l, int) and isinstance(h, int) and isinstance(x, Variable) for x, l, h in tasks)
         if constant:
             starts = sorted({int(v) for x, _, _ in tasks for v in self.domain(x).values})
@@ -304,16 +310,17 @@ class GlobalConstraints:
                     ]
                     self.add(comparison(total(running), operator, limit), **terms)
                 return
-        for at, _, own_height in tasks:
+        for k, (at, length, own_height) in enumerate(tasks):
             load = [
                 own_height
-                if other is at
+                if i == k
                 else operation(
                     "mul", all_of(operation("le", other, at), operation("gt", operation("add", other, l), at)), h
                 )
-                for other, l, h in tasks
+                for i, (other, l, h) in enumerate(tasks)
             ]
-            self.add(comparison(total(load), operator, limit), **terms)
+            within = comparison(total(load), operator, limit)
+            self.add(any_of(within, length <= 0) if isinstance(length, Expression) else within, **terms)
 
     # ── automata ─────────────────────────────────────────────────────────────────────────────────────
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.model.expressions import Operand, evaluate, operation
+from anycsp.model.expressions import Operand, evaluate, may_be_undefined, operation
+from anycsp.model.expressions import bounds as bounds_of
+from anycsp.model.score import as_written
+
+VariableBounds = Callable[[int], tuple[int, int]]
+"""The least and greatest value of a variable, by its index."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +31,29 @@ class Objective:
         """Whether it is the violated weight in other words: any assignment that keeps the hard constraints will do."""
         return self.kind in ("cut", "gain", "cost")
 
-    def value(self, violated_weight: float, values: npt.NDArray[np.integer[Any]]) -> float | int:
+    def may_be_undefined(self, bounds: VariableBounds) -> bool:
+        """Whether values within these bounds may leave it without a value."""
+        return self.expression is not None and may_be_undefined(self.expression, bounds)
+
+    def value(self, violated_weight: float, values: npt.NDArray[np.integer[Any]]) -> float | int | None:
+        """None where the expression is undefined: such an assignment is no answer."""
         if self.expression is not None:
-            return int(evaluate(self.expression, values)[0])
+            value, undefined = evaluate(self.expression, values)
+            return None if undefined else int(value)
         if self.kind == "colors":
             return len(np.unique(values))
+        return self.of_weight(violated_weight)
+
+    def of_weight(self, violated_weight: float) -> float | int:
+        """The value where it is the violated weight in other words."""
         sign = -1 if self.kind in ("cut", "gain") else 1
-        result = self.constant + sign * violated_weight
-        return int(result) if float(result).is_integer() else result
+        result = float(as_written(self.constant) + sign * as_written(violated_weight))
+        return int(result) if result.is_integer() else result
+
+    def is_defined(self, bounds: VariableBounds) -> Operand:
+        """The condition that there is a value at all: it is at least the least one possible."""
+        assert self.expression is not None
+        return operation("ge", self.expression, bounds_of(self.expression, bounds)[0])
 
     def better_than(self, value: int) -> Operand:
         """The condition that an assignment is better than one of this value."""

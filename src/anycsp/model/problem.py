@@ -38,6 +38,7 @@ from anycsp.model.expressions import (
 from anycsp.model.globals import GlobalConstraints
 from anycsp.model.lowering import block_of, combinations
 from anycsp.model.objective import Objective
+from anycsp.model.score import Scoring, scoring
 
 IntArray = npt.NDArray[np.int64]
 Value = int | str
@@ -77,6 +78,7 @@ class Problem(GlobalConstraints):
         self._constraints = 0
         self._domains: Domains | None = None
         self._sizes: IntArray | None = None
+        self._scoring: Scoring | None = None
         self.relations: dict[Hashable, Relation] = {}
         """Relations of tabulated rules, by rule and domains."""
         self.definitions: dict[int, Operand] = {}
@@ -158,7 +160,10 @@ class Problem(GlobalConstraints):
 
     def add_auxiliary(self, domain: Iterable[int], definition: Operand, name: str | None = None) -> Variable:
         """A variable that answers omit and `positions` recomputes; the caller adds the constraints that bind it."""
-        auxiliary = self.add_variable(domain, name or f"_{len(self.definitions)}")
+        number = len(self.definitions)
+        while name is None and f"_{number}" in self._index:  # a name that a user has taken
+            number += 1
+        auxiliary = self.add_variable(domain, name or f"_{number}")
         self.definitions[auxiliary.index] = definition
         return auxiliary
 
@@ -400,17 +405,20 @@ class Problem(GlobalConstraints):
         """Add constraints in the bulk form of their family; what every `add_*` method ends in."""
         self._blocks.append(block)
         self._constraints += len(block)
+        self._scoring = None
 
     def renumber(self, place: IntArray) -> None:
         """Change the order of the constraints: the i-th one added becomes number `place[i]`."""
         if len(place) != self._constraints or (np.sort(place) != np.arange(self._constraints)).any():
             raise ProblemError(f"an order of the constraints names each of 0..{self._constraints - 1} once")
         self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self._blocks]
+        self._scoring = None
 
     def require_all(self) -> None:
         """Make every constraint hard: what an optimisation problem means by its constraints."""
         hard = [replace(b, terms=replace(b.terms, hard=np.ones(len(b), dtype=np.bool_))) for b in self._blocks]
         self._blocks = hard
+        self._scoring = None
 
     def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
         if variables.size and not (variables.min() >= 0 and variables.max() < len(self._names)):
@@ -419,6 +427,16 @@ class Problem(GlobalConstraints):
 
     def new_terms(self, weight: Any = 1.0, hard: Any = False, count: int = 1) -> Terms:
         return Terms.of(self._constraints, weight, hard, count)
+
+    @property
+    def scoring(self) -> Scoring:
+        """What violated constraints cost; refused where their weights cannot be added up exactly."""
+        if self._scoring is None:
+            weights, hard = np.ones(self._constraints), np.zeros(self._constraints, dtype=np.bool_)
+            for block in self._blocks:
+                weights[block.terms.index], hard[block.terms.index] = block.terms.weight, block.terms.hard
+            self._scoring = scoring(weights, hard)
+        return self._scoring
 
     @property
     def blocks(self) -> list[Block]:
@@ -485,10 +503,10 @@ class Problem(GlobalConstraints):
         return self.violation_of_positions(self.positions(assignment))
 
     def violation_of_positions(self, positions: npt.NDArray[np.integer[Any]]) -> Violation:
-        count, weight, hard = 0, 0.0, 0
+        violated, hard = [np.zeros(0, dtype=np.int64)], 0
         for block in self.blocks:
-            violated = ~block.satisfied(self.domains, positions)
-            count += int(violated.sum())
-            weight += float(block.terms.weight[violated].sum())
-            hard += int((violated & block.terms.hard).sum())
-        return Violation(count, weight, hard)
+            broken = ~block.satisfied(self.domains, positions)
+            violated.append(block.terms.index[broken])
+            hard += int((broken & block.terms.hard).sum())
+        rows = np.concatenate(violated)
+        return Violation(len(rows), self.scoring.weight_of(rows), hard)

@@ -14,18 +14,20 @@ from anycsp.model.expressions import Expression, Operand, Operation, Variable
 from anycsp.model.lowering import linear_form
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
+from anycsp.model.score import LARGEST_WEIGHT
 
 
 def as_soft_constraints(problem: Problem) -> Problem | None:
     """A problem whose violated weight plus a constant is the objective (its negative, to maximise); None where the
-    objective is no quadratic form over 0/1 variables, or there are constraints."""
+    objective is no quadratic form over 0/1 variables, its coefficients are too large for weights, or there are
+    constraints."""
     objective = problem.objective
     if objective is None or objective.expression is None or problem.num_constraints or problem.definitions:
         return None
     if any(len(d) != 2 or d.bounds != (0, 1) for d in problem.domain_list):
         return None
     terms, constant = _quadratic_form(objective)
-    if terms is None:
+    if terms is None or sum(map(abs, terms.values())) > LARGEST_WEIGHT:
         return None
     weighted = Problem(problem.name)
     for name, domain in zip(problem.names, problem.domain_list, strict=True):

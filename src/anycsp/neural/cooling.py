@@ -114,7 +114,7 @@ class CoolingEngine(Incomplete):
     def improvements(self) -> list[Improvement]:
         return self.engine.improvements()
 
-    def best_score(self) -> npt.NDArray[np.float64]:
+    def best_score(self) -> npt.NDArray[np.int64]:
         return self.engine.best_score()
 
     def best_positions(self) -> npt.NDArray[np.int32]:

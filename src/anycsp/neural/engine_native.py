@@ -63,8 +63,8 @@ class NativeEngine(Incomplete):
             "inertia": float(policy.arrays["inertia"]) if config.inertia else 0.0,
         }
         network = module.make_network(step_weights(policy, layout.linear), layout, options)
-        constant = np.ascontiguousarray(graph.constant, dtype=np.float64)
-        self._search = module.make_search(problem, layout, network, options, constant, _external(graph))
+        self._search = module.make_search(problem, layout, network, options, graph.constant, _external(graph))
+        self._units = graph.units
         self._hidden = config.hidden
         self._profiled_from = 0
         self.steps = 0
@@ -92,10 +92,11 @@ class NativeEngine(Incomplete):
         self._search.set_temperature(temperature.tolist())
 
     def improvements(self) -> list[Improvement]:
-        return [Improvement(*entry) for entry in self._search.improvements()]
+        found = [Improvement(*entry) for entry in self._search.improvements()]
+        return [i._replace(weight=i.weight / float(self._units[i.instance])) for i in found]
 
-    def best_score(self) -> FloatArray:
-        scores: FloatArray = self._search.best_score()
+    def best_score(self) -> IntArray:
+        scores: IntArray = self._search.best_score()
         return scores
 
     def best_positions(self) -> npt.NDArray[np.int32]:
@@ -114,10 +115,10 @@ class NativeEngine(Incomplete):
         result: npt.NDArray[np.int32] = self._search.positions()
         return result
 
-    def violations(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+    def violations(self) -> tuple[IntArray, FloatArray, IntArray, IntArray]:
         """Violated constraints, their weight, how many are hard, and the score: each [runs, instances]."""
         violated, weight, hard, score = self._search.current()
-        return violated, weight, hard, score
+        return violated, weight / self._units, hard, score
 
     def logits(self) -> npt.NDArray[np.float32]:
         result: npt.NDArray[np.float32] = self._search.logits()

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from anycsp.engine import Improvement, Incomplete
+from anycsp.engine import WORST, Improvement, Incomplete
 from anycsp.neural.guidance import UNGUIDED, Guidance, guided, updated
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.sampling import sample_global, sample_local
@@ -60,7 +60,7 @@ class TorchEngine(Incomplete):
         self._positions = self._placed(self._random() if positions is None else positions)
         self.state = self.policy.start(self.graph, runs)
         self.trace = torch.zeros(runs, self.graph.num_constraints, device=self.graph.device)
-        self._best_score = torch.full((runs, self.graph.instances), torch.inf, dtype=torch.float64)
+        self._best_score = torch.full((runs, self.graph.instances), WORST)
         self._best_positions = self._positions.clone()
         self._improvements: list[Improvement] = []
         self._relabel("initial")
@@ -143,7 +143,7 @@ class TorchEngine(Incomplete):
                     int(violations.violated[run, instance]),
                     float(violations.weight[run, instance]),
                     int(violations.hard[run, instance]),
-                    float(score[run, instance]),
+                    int(score[run, instance]),
                     found_by,
                 )
             )
@@ -155,8 +155,8 @@ class TorchEngine(Incomplete):
         new, self._improvements = self._improvements, []
         return new
 
-    def best_score(self) -> npt.NDArray[np.float64]:
-        scores: npt.NDArray[np.float64] = self._best_score.numpy().copy()
+    def best_score(self) -> npt.NDArray[np.int64]:
+        scores: npt.NDArray[np.int64] = self._best_score.numpy().copy()
         return scores
 
     def best_positions(self) -> npt.NDArray[np.int32]:

@@ -24,7 +24,7 @@ class Violations(NamedTuple):
     weight: Tensor
     hard: Tensor
     score: Tensor
-    """What the search minimises: violated weight, any hard constraint before all the soft ones together."""
+    """What the search minimises, as `model/score.py` defines it."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class TensorGraph:
     @cached_property
     def total_weight(self) -> Tensor:
         """[instances]"""
-        return self.tensor(self._instance_weight + self.topology.constant[:, 1])
+        return self.tensor(self._instance_weight + self.topology.constant[:, 1] / self.topology.units)
 
     @cached_property
     def value_degree(self) -> Tensor:
@@ -208,24 +208,33 @@ class TensorGraph:
 
     @cached_property
     def _violation_columns(self) -> Tensor:
-        """[constraints, 4]: what a violated constraint adds to count, weight, hard count and score."""
-        terms, instance = self.topology.terms, self.topology.constraint_instance
-        soft = np.where(terms.hard, 0.0, terms.weight)
-        soft_total = np.bincount(instance, soft, self.instances)
-        priority = np.where(terms.hard, 1.0 + soft_total[instance], 1.0)
-        columns = [np.ones(len(soft)), terms.weight, terms.hard, terms.weight * priority]
-        return self.tensor(np.stack(columns, axis=1).astype(np.float64))
+        """[constraints, 4]: what a violated constraint adds to count, hard count, and the score's two parts: hard and
+        soft weight. All are whole numbers whose sums a float holds exactly, in whatever order they are added."""
+        terms, graph = self.topology.terms, self.topology
+        hard = np.where(terms.hard, graph.score // graph.priority[graph.constraint_instance], 0)
+        soft = np.where(terms.hard, 0, graph.score)
+        return self.tensor(np.stack([np.ones(len(soft)), terms.hard, hard, soft], axis=1).astype(np.float64))
 
     def violations(self, satisfied: Tensor) -> Violations:
         """Sum what is violated per run and instance."""
         violated = (~satisfied).to(torch.float64)
-        totals = self.tensor(self.topology.constant).T.unsqueeze(1).repeat(1, len(satisfied), 1)
-        if self.instances == 1:  # [4, runs, instances]
+        totals = violated.new_zeros(4, len(satisfied), self.instances)
+        if self.instances == 1:
             totals += (violated @ self._violation_columns).T.unsqueeze(2)
         else:
             for total, column in zip(totals, self._violation_columns.T, strict=True):
                 total.index_add_(1, self.constraint_instance, violated * column)
-        return Violations(totals[0].round().to(torch.int64), totals[1], totals[2].round().to(torch.int64), totals[3])
+        count, hard, hard_weight, soft_weight = totals.to(torch.int64)
+        constant = self.tensor(self.topology.constant)
+        units, priority, hard_unit = map(
+            self.tensor, (self.topology.units, self.topology.priority, self.topology.hard_unit)
+        )
+        return Violations(
+            count + constant[:, 0],
+            (hard_weight * hard_unit + soft_weight + constant[:, 1]) / units,
+            hard + constant[:, 2],
+            hard_weight * priority + soft_weight + constant[:, 3],
+        )
 
     # ── ragged domains ───────────────────────────────────────────────────────────────────────────
 

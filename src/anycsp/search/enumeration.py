@@ -83,7 +83,7 @@ class Enumeration:
         found, self._improvements = self._improvements, []
         return found
 
-    def best_score(self) -> npt.NDArray[np.float64]:
+    def best_score(self) -> npt.NDArray[np.int64]:
         return self._counter.best_score()
 
     def best_positions(self) -> npt.NDArray[np.int32]:
@@ -98,7 +98,7 @@ class Enumeration:
         """All have been seen, and each violates something that must hold."""
         constant = self._graph.constant[0]
         must_hold = bool(required(self._graph).all()) and self._graph.num_constraints > 0
-        return self._over and self._decides and must_hold and float(self.best_score()[0, 0]) > constant[3]
+        return self._over and self._decides and must_hold and int(self.best_score()[0, 0]) > constant[3]
 
 
 def gray_code(sizes: list[int]) -> Iterator[tuple[int, int]]:

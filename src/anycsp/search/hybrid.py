@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.engine import Improvement, Incomplete
+from anycsp.engine import WORST, Improvement, Incomplete
 from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.temperature import Temperature
@@ -114,7 +114,7 @@ class HybridSearch(Incomplete):
         self._free_began = time.perf_counter() - self._began
         self._free.start(first[np.arange(self._threads) % len(first)])
         self._improvements: list[Improvement] = []
-        self._best = math.inf
+        self._best = WORST
         self._jumps, self._roaming = Side(), Side()
         self._burst, self._idle = self._shortest, 0
         self._burst_left = 0
@@ -136,7 +136,7 @@ class HybridSearch(Incomplete):
             self._collect()
             elapsed = time.perf_counter() - began if self._timed else TURN
             side = self._jumps if jumping else self._roaming
-            side.book(elapsed, before - self._best if math.isfinite(before) else 0.0)
+            side.book(elapsed, before - self._best if before < WORST else 0)
             if jumping and self._burst_left == 0:
                 self._adapt()
             if time.perf_counter() >= until:
@@ -239,7 +239,7 @@ class HybridSearch(Incomplete):
         new, self._improvements = self._improvements, []
         return new
 
-    def best_score(self) -> npt.NDArray[np.float64]:
+    def best_score(self) -> npt.NDArray[np.int64]:
         return np.concatenate([self._network.best_score(), self._free.best_score()])
 
     def best_positions(self) -> npt.NDArray[np.int32]:

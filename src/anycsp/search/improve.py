@@ -52,7 +52,9 @@ def improve(
             return descent, outcome
         descent.positions = engine.best_positions()[0].copy()
         variables = problem.num_variables  # the bound may have brought an auxiliary one along, after all others
-        descent.value = int(problem.objective.value(0.0, problem.values(descent.positions[:variables])))
+        value = problem.objective.value(0.0, problem.values(descent.positions[:variables]))
+        assert value is not None, "the bound holds where the objective is defined only"
+        descent.value = int(value)
         descent.step, descent.seconds = engine.steps, time.perf_counter() - began
         descent.found_by = outcome.best.found_by
         descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by))

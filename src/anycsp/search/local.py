@@ -84,24 +84,25 @@ class LocalSearch(Incomplete):
     def concluded(self) -> bool:
         """Only what no move can change is violated, or there is no move."""
         stuck = bool((self.graph.domains.sizes == 1).all())
-        return stuck or float(self.best_score().min()) <= self._constant[3]
+        return stuck or int(self.best_score().min()) <= self._constant[3]
 
     def stop(self) -> None:
         """End an `advance` under way in another thread."""
         self._search.stop()
 
     def improvements(self) -> list[Improvement]:
-        violated, weight, hard, score = self._constant
+        violated, weight, hard, score = self._constant.tolist()
+        units = float(self.graph.units[0])
         return [
             Improvement(
-                step, seconds, run, 0, count + int(violated), w + weight, h + int(hard), s + score,
+                step, seconds, run, 0, count + violated, (w + weight) / units, h + hard, s + score,
                 self.strategy if step else "initial",
             )
             for step, seconds, run, count, w, h, s in self._search.improvements()
         ]  # fmt: skip
 
-    def best_score(self) -> npt.NDArray[np.float64]:
-        scores: npt.NDArray[np.float64] = np.array(self._search.best_score())[:, None] + self._constant[3]
+    def best_score(self) -> npt.NDArray[np.int64]:
+        scores: npt.NDArray[np.int64] = np.array(self._search.best_score(), dtype=np.int64)[:, None] + self._constant[3]
         return scores
 
     def best_positions(self) -> npt.NDArray[np.int32]:

@@ -35,7 +35,7 @@ def optimize(problem: Problem, options: SearchOptions, run: Callable[[Problem, S
         found = run(descent.demanded(), descent.next_options())
         descent.book(found)
         if descent.best is None:
-            return replace(found, objective=objective_of(problem, found.violated_weight, found.positions))
+            return descent.nothing(found)
         if descent.over:
             return descent.result()
 
@@ -73,6 +73,8 @@ class Descent:
             value, ask = _value(self.best), self._gain - 1
             worst_accepted = value - ask if self._objective.kind == "minimize" else value + ask
             demanded.add(self._objective.better_than(worst_accepted), hard=True)
+        elif self._objective.may_be_undefined(demanded.bounds):
+            demanded.add(self._objective.is_defined(demanded.bounds), hard=True)
         return demanded
 
     def next_options(self) -> SearchOptions:
@@ -115,6 +117,22 @@ class Descent:
         callback = self._options.callback
         if callback is not None and callback(_progress(self._steps, seconds, self.best, improved=True)):
             self._options.stop.set()
+
+    def nothing(self, found: Result) -> Result:
+        """The answer where no assignment that violates nothing was found: counted without the demand."""
+        counted = self._problem.violation_of_positions(found.positions)
+        refuted = found.status == "unsatisfiable"  # with the demand, not without
+        return replace(
+            found,
+            status="best-effort"
+            if refuted and self._objective.may_be_undefined(self._problem.bounds)
+            else found.status,
+            violated=counted.violated,
+            violated_weight=counted.weight,
+            hard_violated=counted.hard,
+            constraints=self._problem.num_constraints,
+            objective=objective_of(self._problem, counted.weight, found.positions),
+        )
 
     def result(self) -> Result:
         assert self.best is not None

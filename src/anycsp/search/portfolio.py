@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.engine import Improvement
+from anycsp.engine import WORST, Improvement
 from anycsp.graph import ConstraintValueGraph
 from anycsp.search.local import LocalSearch
 from anycsp.search.tree import TreeSearch
@@ -43,7 +43,7 @@ class Member:
         self.name, self.share = name, share
         self.spent = 0.0
         self.turns = 0
-        self.best = float("inf")
+        self.best = WORST
 
     @property
     def steps(self) -> int:
@@ -135,7 +135,7 @@ class Portfolio:
         violate as little as it can, though it is known that something will be."""
         self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
         self._ends_at_proof, self._demanding = ends_at_proof, False
-        self._constant = graph.constant[0]
+        self._constant, self._units = graph.constant[0], float(graph.units[0])
         self._local = list(local)
         self._tree = None if tree is None else TreeMember(tree, tree_share)
         self._members: list[TreeMember | LocalMember] = [*([self._tree] if self._tree else []), *self._local]
@@ -143,7 +143,7 @@ class Portfolio:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
         self._improvements: list[Improvement] = []
         self._positions = np.zeros(graph.num_variables, dtype=np.int32)
-        self._score = float("inf")
+        self._score = WORST
         self._began = time.perf_counter()
         self.refuted = False
         """No assignment satisfies all that is required: the tree has looked everywhere."""
@@ -183,8 +183,8 @@ class Portfolio:
         found, self._improvements = self._improvements, []
         return found
 
-    def best_score(self) -> npt.NDArray[np.float64]:
-        return np.array([[self._score]])
+    def best_score(self) -> npt.NDArray[np.int64]:
+        return np.array([[self._score]], dtype=np.int64)
 
     def best_positions(self) -> npt.NDArray[np.int32]:
         return self._positions[None, :]
@@ -262,8 +262,8 @@ class Portfolio:
             self.refuted = member.tree.exhausted and not self.solved
             return
         if member.tree.satisfies_all:
-            violated, weight, hard, score = self._constant
-            self._keep(positions, float(score), int(violated), float(weight), int(hard), "tree")
+            violated, weight, hard, score = self._constant.tolist()
+            self._keep(positions, score, violated, weight / self._units, hard, "tree")
         else:  # it keeps what is hard; how much that violates of the rest a local member counts, and goes on from there
             self._local[0].again(positions[None, :])
             self._collect(self._local[0], "tree")
@@ -279,7 +279,7 @@ class Portfolio:
             self._keep(positions, found.score, found.violated, found.weight, found.hard, found_by)
 
     def _keep(
-        self, positions: npt.NDArray[np.int32], score: float, violated: int, weight: float, hard: int, found_by: str
+        self, positions: npt.NDArray[np.int32], score: int, violated: int, weight: float, hard: int, found_by: str
     ) -> None:
         self._positions, self._score = positions.copy(), score
         seconds = time.perf_counter() - self._began
@@ -293,7 +293,7 @@ class Portfolio:
         self._demanding = True
         self._count_anew(best)
         seconds = time.perf_counter() - self._began  # the best assignment now violates the bound
-        self._improvements.append(Improvement(self.steps, seconds, 0, 0, 1, 1.0, 1, float("inf"), "initial"))
+        self._improvements.append(Improvement(self.steps, seconds, 0, 0, 1, 1.0, 1, WORST, "initial"))
         if self._tree is not None and not self._tree.tree.exhausted:
             self._tree.tree.suggest(best, solution=True)
         self.refuted = self._tree is not None and self._tree.tree.exhausted
@@ -301,9 +301,9 @@ class Portfolio:
     def _count_anew(self, best: npt.NDArray[np.int32] | None = None) -> None:
         """A constraint has changed: every local member counts its assignment again at its next turn, or every second
         one begins at the best."""
-        self._score, self._turn = float("inf"), None
+        self._score, self._turn = WORST, None
         for k, member in enumerate(self._local):
-            member.best = float("inf")
+            member.best = WORST
             positions = member.search.positions
             if best is not None and k % 2 == 0:
                 positions = np.repeat(best[None, :], len(positions), axis=0)

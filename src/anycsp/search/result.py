@@ -38,7 +38,7 @@ class Result:
     constraints: int
     """How many constraints the problem has."""
     objective: dict[str, Any] | None
-    """The problem's own objective, such as `{"kind": "cut", "value": 11624}`."""
+    """The problem's own objective, such as `{"kind": "cut", "value": 11624}`; None also where it is undefined."""
     assignment: dict[str, Value]
     """The value or label of every variable by its name, without auxiliary variables."""
     steps: int
@@ -88,8 +88,8 @@ class Result:
 
 
 def objective_of(problem: Problem, violated_weight: float, positions: npt.NDArray[np.int32]) -> dict[str, Any] | None:
-    """The user's own objective, e.g. {"kind": "cut", "value": 11624}."""
+    """The user's own objective, e.g. {"kind": "cut", "value": 11624}; None where it is undefined."""
     if problem.objective is None:
         return None
     value = problem.objective.value(violated_weight, problem.values(positions))
-    return {"kind": problem.objective.kind, "value": value}
+    return None if value is None else {"kind": problem.objective.kind, "value": value}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +113,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     if problem.definitions:
         problem.complete(positions)
     counted = problem.violation_of_positions(positions)
-    result = result_of(problem, positions, counted, plan, options, engine, outcome)
+    result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
     if descent.positions is None:
         return result
     return replace(
@@ -131,7 +132,9 @@ def report(
     """The best assignment in terms of the whole problem, counted anew."""
     positions = prepared.extended(engine.best_positions()[outcome.best.run])
     counted = recounted(prepared.whole, positions, outcome.best.violated)
-    return replace(result_of(prepared.whole, positions, counted, plan, options, engine, outcome), profile=profile)
+    units = float(prepared.graph.units[0])
+    result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
+    return replace(result, profile=profile)
 
 
 def result_of(
@@ -142,15 +145,17 @@ def result_of(
     options: SearchOptions,
     engine: Engine,
     outcome: Outcome,
+    units: float,
 ) -> Result:
-    best = outcome.best
+    """`units`: how many the engine's scores have for a weight of 1."""
+    best, objective = outcome.best, objective_of(problem, counted.weight, positions)
     return Result(
-        status=status_of(counted, outcome),
+        status=status_of(problem, counted, objective, outcome),
         violated=counted.violated,
         violated_weight=counted.weight,
         hard_violated=counted.hard,
         constraints=problem.num_constraints,
-        objective=objective_of(problem, counted.weight, positions),
+        objective=objective,
         assignment=problem.assignment(positions),
         steps=engine.steps,
         seconds=outcome.seconds,
@@ -163,14 +168,17 @@ def result_of(
         found_by=best.found_by,
         positions=positions,
         trace=outcome.trace,
-        best_per_run=[float(score) for score in engine.best_score()[:, 0]],
+        best_per_run=[int(score) / units for score in engine.best_score()[:, 0]],
     )
 
 
-def status_of(counted: Violation, outcome: Outcome) -> str:
-    if counted.violated == 0:
+def status_of(problem: Problem, counted: Violation, objective: dict[str, Any] | None, outcome: Outcome) -> str:
+    """An assignment that leaves the objective undefined satisfies nothing; that all do proves nothing either, the
+    constraints alone might hold."""
+    asked = problem.objective
+    if counted.violated == 0 and (asked is None or objective is not None):
         return "satisfied"
-    if outcome.refuted:
+    if outcome.refuted and not (asked is not None and asked.may_be_undefined(problem.bounds)):
         return "unsatisfiable"
     return "interrupted" if outcome.interrupted else "best-effort"
 

@@ -47,5 +47,5 @@ class ValidationSet:
             for depth in goals:
                 while engine.steps < depth:
                     engine.advance(min(depth - engine.steps, INTERRUPTIBLE), math.inf)
-                result[depth] = float(engine.best_score().mean())
+                result[depth] = float((engine.best_score() / self.graph.units).mean())
         return result
