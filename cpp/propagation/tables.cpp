@@ -101,10 +101,11 @@ class CompactTable : public Propagator {
             if (limit == 0) return false;
         }
         if (!changed && started_) return true;
-        started_ = true;  // the first time is at the root, with everything still to be looked at
+        const bool first = !started_;  // at the root, with everything still to be looked at
+        started_ = true;
         store.set_cell(limit_, limit);
         for (size_t i = 0; i < scope.size(); ++i) {
-            if (store.fixed(scope[i]) || (changed == 1 && which == i && masks_->plain)) continue;
+            if (store.fixed(scope[i]) || (!first && changed == 1 && which == i && masks_->plain)) continue;
             if (!filter(store, i, limit)) return false;
             store.set_cell(seen_ + static_cast<int32_t>(i), signature_of(store, scope[i]));
         }

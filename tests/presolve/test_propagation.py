@@ -87,3 +87,14 @@ def test_fixed_variables_decide_each_family(family: Family, seed: int) -> None:
     tree.advance(1 << 30, 1e9)
     assert tree.exhausted
     assert (tree.solutions > 0) == holds
+
+
+def test_a_condition_on_one_variable_leaves_the_values_that_meet_it() -> None:
+    problem = Problem()
+    x, y, z = problem.add_variables(3, range(4))
+    problem.add(x == 1)
+    problem.add(y >= 2)
+    problem.add_table([z], [[0], [3]], allowed=False)
+    network = propagation_network(compile_graph(problem))
+    assert network.propagate()
+    assert network.domains().tolist() == [0, 1, 0, 0] + [0, 0, 1, 1] + [0, 1, 1, 0]
