@@ -58,7 +58,8 @@ def choose_shares(problem: Problem, graph: ConstraintValueGraph, decision: bool)
     kind, strategy = kind_of(problem), choose_strategy(problem)
     must_hold = bool(graph.terms.hard.any()) or (decision and bool(required(graph).any()))
     tree = kind is not Kind.CUT and must_hold and fits_tree(graph)
-    if kind in prior.RACED and graph.num_edges <= LARGEST_RACE:
+    quadratic = kind is Kind.TABLES and not tree and is_boolean(problem)  # a cut with unary costs: annealing leads
+    if kind in prior.RACED and not quadratic and graph.num_edges <= LARGEST_RACE:
         return prior.STRUCTURED if tree else {name: s for name, s in prior.STRUCTURED.items() if name != "tree"}
     if kind is Kind.COLORING and tree and int(graph.domains.sizes.max()) <= prior.MOST_FEW:
         return prior.FEW_COLORS
