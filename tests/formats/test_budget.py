@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from repository import ROOT
 
 from anycsp import AnyCSPError, FormatError, Problem, ProblemError, read
 from anycsp.checker.readers import READERS
@@ -240,6 +241,12 @@ def test_every_limit_has_one_variable_of_its_own(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(DOMAIN.variable, "lots")
     with pytest.raises(AnyCSPError, match="ANYCSP_MAX_DOMAIN is a number, not 'lots'"):
         DOMAIN.check(1)
+
+
+def test_the_guide_lists_every_limit_with_its_default() -> None:
+    guide = (ROOT / "docs" / "guides" / "formats.md").read_text()
+    for limit in LIMITS:
+        assert f"| `{limit.variable}` | {limit.default:,} |" in guide
 
 
 MILLION = {
