@@ -101,3 +101,12 @@ def test_a_cost_that_cannot_be_avoided_is_no_contradiction() -> None:
     problem.add(x != y, weight=3)
     problem.objective = Objective("cost")
     assert solve(problem, time_limit=0.2).status == "best-effort"
+
+
+def test_an_enumeration_of_no_steps_reports_what_it_answers() -> None:
+    """The code's first assignment is looked at before any step, and may be better than the start."""
+    problem = Problem()
+    a, b = problem.add_variable((0,), "a"), problem.add_variable((0, 1, 4), "b")
+    problem.add(a == b, hard=True)
+    result = solve(problem, search="local", steps=0, threads=1, hint={"b": 4})
+    assert (result.status, result.assignment) == ("satisfied", {"a": 0, "b": 0})

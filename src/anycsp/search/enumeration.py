@@ -47,11 +47,12 @@ class Enumeration:
         self._best: npt.NDArray[np.int32] = self._counter.best_positions()[0].copy()
         self._state.place(self._best[None, :], self._state.score_weights())
         self._least = self._state.score()
-        # The code begins where all positions are 0; the start may well be better than that.
+        # The code begins where all positions are 0; either that or the start may be better.
         self._now = np.zeros_like(self._best)
         self._state.place(self._now[None, :], self._state.score_weights())
         self.steps, self._over = 0, False
         self._look()
+        self._report()
         self._rest = gray_code(self._graph.domains.sizes.tolist())
 
     def advance(self, max_steps: int, seconds: float) -> int:
