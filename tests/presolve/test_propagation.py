@@ -97,4 +97,4 @@ def test_a_condition_on_one_variable_leaves_the_values_that_meet_it() -> None:
     problem.add_table([z], [[0], [3]], allowed=False)
     network = propagation_network(compile_graph(problem))
     assert network.propagate()
-    assert network.domains().tolist() == [0, 1, 0, 0] + [0, 0, 1, 1] + [0, 1, 1, 0]
+    assert network.domains().tolist() == [0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0]

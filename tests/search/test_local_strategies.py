@@ -73,8 +73,11 @@ def test_results_do_not_depend_on_threads_or_pauses(kind: str, strategy: str) ->
         search.start()
         for moves in pieces:
             search.advance(moves)
-        trace = sorted((i.run, i.step, i.score) for i in search.improvements())
-        results.append((search.best_positions().tolist(), search.positions.tolist(), trace))
+        # Once a run is solved the others stop where they are, which a pause may bring about earlier.
+        solved = np.flatnonzero(search.best_score()[:, 0] == 0)[:1]
+        runs = solved.tolist() or list(range(5))
+        trace = sorted((i.run, i.step, i.score) for i in search.improvements() if i.run in runs)
+        results.append((search.best_positions()[runs].tolist(), search.positions[runs].tolist(), trace))
     assert results[0] == results[1] == results[2]
 
 
