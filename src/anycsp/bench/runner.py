@@ -23,6 +23,9 @@ WHERE = "--data or $ANYCSP_DATA names the folder of benchmark instances"
 
 Listener = Callable[[Task, Record], None]
 
+LOOK_SECONDS = 1.0
+"""How long it waits for a result before it looks whether a run is overdue."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -128,7 +131,7 @@ def _execute(
                     next_task = waiting.popleft()[0]
                     system = solver(next_task.solver, models)
                     worker.begin(next_task, system.preparation_seconds(next_task.limit))
-            ready = wait([worker.connection for worker in workers if worker.task], timeout=1.0)
+            ready = wait([worker.connection for worker in workers if worker.task], timeout=LOOK_SECONDS)
             for worker in list(workers):
                 task = worker.task
                 if task is None:
