@@ -1,16 +1,14 @@
 // All constraints of a problem that must hold, as propagators over one store, run to a fixpoint.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
+#include "core/clock.h"
 #include "propagation/clauses.h"
 #include "propagation/propagator.h"
 
 namespace anycsp::propagation {
-
-using Clock = std::chrono::steady_clock;
 
 class Network {
   public:

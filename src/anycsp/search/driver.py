@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from anycsp import clock
 from anycsp.engine import Engine, Improvement
 from anycsp.search.result import TracePoint
 
@@ -60,7 +60,7 @@ class Outcome:
 
 def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> Outcome:
     """Run a started engine of one instance."""
-    began = time.perf_counter()
+    began = clock.now()
     best: Improvement | None = None
     trace: list[TracePoint] = []
     interrupted = False
@@ -72,7 +72,7 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
                 best, improved = candidate, True
                 trace.append(TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by))
         assert best is not None, "an engine reports its starting assignment as its first improvement"
-        elapsed = time.perf_counter() - began
+        elapsed = clock.now() - began
         if callback is not None:
             state = Progress(engine.steps, elapsed, best.violated, best.weight, best.hard, improved)
             interrupted = callback(state) is True
@@ -82,8 +82,8 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
         if best.score <= 0 or engine.concluded or interrupted or seconds_left <= step_seconds or steps_left <= 0:
             return Outcome(best, trace, elapsed, interrupted, engine.refuted)
         try:
-            asked = time.perf_counter()
+            asked = clock.now()
             taken = engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))
-            step_seconds = (time.perf_counter() - asked) / taken if taken else 0.0
+            step_seconds = (clock.now() - asked) / taken if taken else 0.0
         except KeyboardInterrupt:
             limits.stop.set()

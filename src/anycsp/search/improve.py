@@ -7,12 +7,12 @@ demand.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import clock
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.driver import Callback, Limits, Outcome, Progress, drive
@@ -41,10 +41,10 @@ def improve(
     problem: Problem, bounded: BoundedProblem, engine: Portfolio, options: SearchOptions
 ) -> tuple[Descent, Outcome]:
     """Drive a started engine from one assignment that satisfies everything to the next better one."""
-    descent, began = Descent(problem, options), time.perf_counter()
+    descent, began = Descent(problem, options), clock.now()
     assert problem.objective is not None
     while True:
-        elapsed = time.perf_counter() - began
+        elapsed = clock.now() - began
         limits = _left(options.limits, elapsed)
         outcome = drive(engine, limits, _relayed(options.callback, descent, elapsed))
         if outcome.best.violated > 0:
@@ -55,7 +55,7 @@ def improve(
         value = problem.objective.value(0.0, problem.values(descent.positions[:variables]))
         assert value is not None, "the bound holds where the objective is defined only"
         descent.value = int(value)
-        descent.step, descent.seconds = engine.steps, time.perf_counter() - began
+        descent.step, descent.seconds = engine.steps, clock.now() - began
         descent.found_by = outcome.best.found_by
         descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by))
         if options.callback is not None and options.callback(_progress(descent, descent.seconds, improved=True)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Assignment
@@ -11,6 +12,7 @@ from anycsp.neural.guidance import Guidance, as_guidance
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature, as_temperature
 from anycsp.search.driver import Callback, Limits
+from anycsp.search.heuristic import Heuristic, load_heuristic, names_heuristic
 from anycsp.threads import available_threads
 
 SEARCHES = ("auto", "neural", "local", "hybrid")
@@ -23,7 +25,7 @@ DEFAULT_SECONDS = 10.0
 class SearchOptions:
     """The options of `solve`, which says what they mean."""
 
-    model: str | Model = "auto"
+    model: str | Model | Heuristic = "auto"
     search: str = "auto"
     time_limit: float | None = None
     steps: int | None = None
@@ -47,6 +49,11 @@ class SearchOptions:
             if value is not None and not value >= least:  # NaN is refused too
                 raise AnyCSPError(f"{name} = {value}: must be positive")
         # Whatever form they were given in, from here on they are in one.
+        if names_heuristic(self.model):
+            assert isinstance(self.model, (str, Path))
+            object.__setattr__(self, "model", load_heuristic(self.model))
+        if isinstance(self.model, Heuristic) and self.search not in ("auto", "local"):
+            raise AnyCSPError(f"{self.model.name}: settings of compiled search, which {self.search} search has none of")
         if self.temperature is not None:
             object.__setattr__(self, "temperature", as_temperature(self.temperature))
         if self.guidance is not None:

@@ -17,6 +17,7 @@ from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.randomness import initial_positions
 from anycsp.search.choose import choose_model, choose_search
+from anycsp.search.heuristic import Heuristic
 from anycsp.search.options import SearchOptions
 
 
@@ -27,8 +28,15 @@ class Plan:
     search: str
     model: Model | None
     """None where the search has no network."""
+    heuristic: Heuristic
+    """The settings of compiled search; the default ones where none were asked for."""
     runs: int
     threads: int
+
+    @property
+    def model_name(self) -> str:
+        """What the search was given to go by, "none" where that is nothing."""
+        return self.model.name if self.model is not None else self.heuristic.name or "none"
 
 
 @dataclass(frozen=True)
@@ -53,12 +61,14 @@ class Prepared:
 def plan_for(problem: Problem, options: SearchOptions) -> Plan:
     search = choose_search(options.model) if options.search == "auto" else options.search
     model = None if search == "local" else _model(problem, options)
+    heuristic = options.model if isinstance(options.model, Heuristic) else Heuristic()
     runs = options.runs or (options.thread_count if model is None else model.runs)
-    return Plan(search, model, runs, options.thread_count)
+    return Plan(search, model, heuristic, runs, options.thread_count)
 
 
 def _model(problem: Problem, options: SearchOptions) -> Model:
     model = options.model
+    assert not isinstance(model, Heuristic), "which asks for compiled search"
     if not isinstance(model, Model):
         model = load_model(choose_model(problem) if model == "auto" else model)
     return model if options.guidance is None else replace(model, guidance=options.guidance)
@@ -68,7 +78,7 @@ def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
     """Refuse what would not fit in memory, presolve, compile. A hint is an assignment of the whole problem, so with
     one nothing is taken away from it."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
-    wanted = options.presolve and options.hint is None
+    wanted = options.presolve and plan.heuristic.presolve and options.hint is None
     reduced = presolved(problem) if wanted else Presolved(problem)
     return Prepared(problem, reduced, compile_graph(reduced.problem))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from anycsp.neural.temperature import Temperature
 from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, drive
 from anycsp.search.engines import make_engine, portfolio
+from anycsp.search.heuristic import Heuristic
 from anycsp.search.improve import improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
@@ -31,7 +33,7 @@ from anycsp.search.result import Result, objective_of
 def solve(
     problem: Problem,
     *,
-    model: str | Model = "auto",
+    model: str | Path | Model | Heuristic = "auto",
     search: str = "auto",
     time_limit: float | None = None,
     steps: int | None = None,
@@ -51,7 +53,8 @@ def solve(
 
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
     in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
-    for neural search unless `search` says otherwise.
+    for neural search unless `search` says otherwise. It may also be settings of the compiled search, as `anycsp tune`
+    writes them.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
@@ -60,8 +63,8 @@ def solve(
     to begin from. `profile` adds where the time of a neural search went to the result.
     """
     options = SearchOptions(
-        model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
-        stop or threading.Event(), presolve, profile,
+        str(model) if isinstance(model, Path) else model, search, time_limit, steps, runs, seed, callback, hint,
+        threads, device, temperature, guidance, stop or threading.Event(), presolve, profile,
     )  # fmt: skip
     return solve_with(problem, options)
 
@@ -163,7 +166,7 @@ def result_of(
         best_seconds=best.seconds,
         runs=plan.runs,
         seed=options.seed,
-        model="none" if plan.model is None else plan.model.name,
+        model=plan.model_name,
         search=plan.search,
         found_by=best.found_by,
         positions=positions,
