@@ -25,6 +25,7 @@ COMMANDS = {
     "convert": "Rewrite a problem in another format, where that loses nothing.",
     "generate": "Draw instances of a distribution to files.",
     "train": "Train a policy from a configuration file.",
+    "tune": "Find settings of compiled search for a family of problems.",
     "evaluate": "Measure models on files.",
     "plot": "Draw the curves of a training run.",
     "bench": "Run the paper's experiments against real baselines, resumable.",

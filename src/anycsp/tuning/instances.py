@@ -1,0 +1,145 @@
+"""The instances that settings are tuned and judged on, and the searches on them, in this process or in several."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from multiprocessing import get_context
+from typing import Any
+
+from anycsp import clock
+from anycsp.distributions import draw, get
+from anycsp.distributions.files import Files
+from anycsp.errors import AnyCSPError
+from anycsp.model.problem import Problem
+from anycsp.search.heuristic import Heuristic
+from anycsp.tuning.measure import PATIENCE, Curve, cost, search_curve, targets
+from anycsp.tuning.race import Pair
+
+REFERENCE_SEED = 7
+"""Of the default's search that makes the targets; no other search has it."""
+SEPARATE = 1_000_003
+"""Added to the seed for held-out instances of a generator."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Where instances come from; small, so that it can be sent to other processes."""
+
+    name: str
+    """Of a distribution, or files:DIR."""
+    settings: Mapping[str, Any]
+    seed: int
+    count: int
+    held_out: bool = False
+    solvable_in: float | None = None
+    """Leave out what the default search does not solve in so many seconds; a generator draws others instead."""
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """As many as asked for, or as there are."""
+        source = get(self.name, **self.settings)
+        if isinstance(source, Files):
+            found = (source.validation() if self.held_out else source).sample(self.seed, self.count)
+            return [problem for problem in found if self._wanted(problem)]
+        seed, index, problems = self.seed + (SEPARATE if self.held_out else 0), 0, list[Problem]()
+        while len(problems) < self.count:
+            problem = draw(source, seed, index)
+            if self._wanted(problem):
+                problems.append(problem)
+            index += 1
+            if index == 20 * self.count:
+                raise AnyCSPError(f"{self.name}: hardly any instance is solved in {self.solvable_in} s")
+        return problems
+
+    def _wanted(self, problem: Problem) -> bool:
+        if self.solvable_in is None:
+            return True
+        with clock.cpu_time():
+            return search_curve(problem, None, REFERENCE_SEED, self.solvable_in).time_to(0.0) is not None
+
+    def to_judge(self, count: int) -> Family:
+        """Other instances, that nothing was tuned on."""
+        return replace(self, held_out=True, count=count)
+
+    @property
+    def hash(self) -> str:
+        """Of what the instances are."""
+        digest = hashlib.sha256()
+        for problem in self.problems:
+            digest.update(repr((problem.domains.sizes.tolist(), list(problem.describe_constraints()))).encode())
+        return digest.hexdigest()[:16]
+
+
+class Laboratory:
+    """Searches on the instances of a family, each of one thread, its processor time counted."""
+
+    def __init__(self, family: Family, limit: float, processes: int = 1) -> None:
+        """`limit`: the seconds that a search has."""
+        self.family, self.limit = family, limit
+        self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _adopt, (family,)) if processes > 1 else None
+        self.seconds = 0.0
+        """Of processor time, all searches together."""
+        self.ladders: list[list[float]] = []
+
+    def __enter__(self) -> Laboratory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def make_ladders(self) -> None:
+        """The targets of every instance, by one search of the default."""
+        curves = self._curves([(i, REFERENCE_SEED, None, -math.inf, math.inf) for i in range(self.size)])
+        self.ladders = [targets(p, curve, self.limit) for p, curve in zip(self.family.problems, curves, strict=True)]
+        if all(math.isinf(ladder[-1]) for ladder in self.ladders):
+            raise AnyCSPError(f"the default search reaches nothing in {self.limit:g} s: give more --seconds")
+
+    @property
+    def size(self) -> int:
+        return len(self.family.problems)
+
+    def measure(
+        self, heuristic: Heuristic | None, pairs: Sequence[Pair], champion: Sequence[float] | None = None
+    ) -> list[float]:
+        """The costs of searches; `champion`: seconds beyond which one is given up, PATIENCE times over."""
+        waits = [math.inf] * len(pairs) if champion is None else [PATIENCE * s + 0.05 for s in champion]
+        tasks = [(i, s, heuristic, self.ladders[i][-1], wait) for (i, s), wait in zip(pairs, waits, strict=True)]
+        curves = self._curves(tasks)
+        return [
+            cost(curve, self.ladders[i], min(self.limit, wait))
+            for (i, _), wait, curve in zip(pairs, waits, curves, strict=True)
+        ]
+
+    def _curves(self, tasks: Sequence[tuple[int, int, Heuristic | None, float, float]]) -> list[Curve]:
+        if self._pool is None:
+            results = [_search(self.family, self.limit, task) for task in tasks]
+        else:
+            results = list(self._pool.map(_search_here, [self.limit] * len(tasks), tasks))
+        self.seconds += sum(seconds for _, seconds in results)
+        return [curve for curve, _ in results]
+
+
+def _search(family: Family, limit: float, task: tuple[int, int, Heuristic | None, float, float]) -> tuple[Curve, float]:
+    index, seed, heuristic, target, patience = task
+    with clock.cpu_time():
+        began = clock.now()
+        curve = search_curve(family.problems[index], heuristic, seed, limit, target, patience)
+        return curve, clock.now() - began
+
+
+_here: list[Family] = []
+
+
+def _adopt(family: Family) -> None:
+    """In another process: the family whose instances it draws for itself."""
+    _here[:] = [family]
+
+
+def _search_here(limit: float, task: tuple[int, int, Heuristic | None, float, float]) -> tuple[Curve, float]:
+    return _search(_here[0], limit, task)
