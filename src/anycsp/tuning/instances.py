@@ -8,20 +8,25 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from multiprocessing import get_context
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from anycsp import clock
 from anycsp.distributions import draw, get
 from anycsp.distributions.files import Files
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
-from anycsp.search.heuristic import Heuristic
-from anycsp.tuning.measure import PATIENCE, Curve, cost, search_curve, targets
+from anycsp.tuning.measure import PATIENCE, Curve, Searcher, cost, search_curve, targets
 from anycsp.tuning.race import Pair
 
 REFERENCE_SEED = 7
 """Of the default's search that makes the targets; no other search has it."""
+JUDGING_SEED = 5000
+"""First seed of the searches that settings are judged by."""
 SEPARATE = 1_000_003
 """Added to the seed for held-out instances of a generator."""
 
@@ -75,6 +80,16 @@ class Family:
         return digest.hexdigest()[:16]
 
 
+@dataclass(frozen=True)
+class Measured:
+    """Of one searcher, all [instances, seeds]."""
+
+    costs: npt.NDArray[np.float64]
+    solved: npt.NDArray[np.float64]
+    quality: npt.NDArray[np.float64]
+    """In the end: violated weight, or the value of an objective."""
+
+
 class Laboratory:
     """Searches on the instances of a family, each of one thread, its processor time counted."""
 
@@ -104,19 +119,31 @@ class Laboratory:
     def size(self) -> int:
         return len(self.family.problems)
 
-    def measure(
-        self, heuristic: Heuristic | None, pairs: Sequence[Pair], champion: Sequence[float] | None = None
-    ) -> list[float]:
+    def measure(self, searcher: Searcher, pairs: Sequence[Pair], champion: Sequence[float]) -> list[float]:
         """The costs of searches; `champion`: seconds beyond which one is given up, PATIENCE times over."""
-        waits = [math.inf] * len(pairs) if champion is None else [PATIENCE * s + 0.05 for s in champion]
-        tasks = [(i, s, heuristic, self.ladders[i][-1], wait) for (i, s), wait in zip(pairs, waits, strict=True)]
+        waits = [PATIENCE * s + 0.05 for s in champion]
+        tasks = [(i, s, searcher, self.ladders[i][-1], wait) for (i, s), wait in zip(pairs, waits, strict=True)]
         curves = self._curves(tasks)
         return [
             cost(curve, self.ladders[i], min(self.limit, wait))
             for (i, _), wait, curve in zip(pairs, waits, curves, strict=True)
         ]
 
-    def _curves(self, tasks: Sequence[tuple[int, int, Heuristic | None, float, float]]) -> list[Curve]:
+    def judge(self, searchers: Sequence[Searcher], seeds: int) -> list[Measured]:
+        """All of them on all instances, in turns, so that what else the machine does meets them alike. Each has all of
+        its time, unless it solves the instance."""
+        self.make_ladders()
+        costs = np.zeros((len(searchers), self.size, seeds))
+        solved, quality = np.zeros_like(costs), np.zeros_like(costs)
+        for i, s, k in product(range(self.size), range(seeds), range(len(searchers))):
+            at = (k + i + s) % len(searchers)  # who comes first changes
+            target = min(self.ladders[i][-1], 0.0)
+            (curve,) = self._curves([(i, JUDGING_SEED + s, searchers[at], target, math.inf)])
+            costs[at, i, s] = cost(curve, self.ladders[i], self.limit)
+            solved[at, i, s], quality[at, i, s] = curve.solved, curve.qualities[-1]
+        return [Measured(*three) for three in zip(costs, solved, quality, strict=True)]
+
+    def _curves(self, tasks: Sequence[tuple[int, int, Searcher, float, float]]) -> list[Curve]:
         if self._pool is None:
             results = [_search(self.family, self.limit, task) for task in tasks]
         else:
@@ -125,11 +152,11 @@ class Laboratory:
         return [curve for curve, _ in results]
 
 
-def _search(family: Family, limit: float, task: tuple[int, int, Heuristic | None, float, float]) -> tuple[Curve, float]:
-    index, seed, heuristic, target, patience = task
+def _search(family: Family, limit: float, task: tuple[int, int, Searcher, float, float]) -> tuple[Curve, float]:
+    index, seed, searcher, target, patience = task
     with clock.cpu_time():
         began = clock.now()
-        curve = search_curve(family.problems[index], heuristic, seed, limit, target, patience)
+        curve = search_curve(family.problems[index], searcher, seed, limit, target, patience)
         return curve, clock.now() - began
 
 
@@ -141,5 +168,5 @@ def _adopt(family: Family) -> None:
     _here[:] = [family]
 
 
-def _search_here(limit: float, task: tuple[int, int, Heuristic | None, float, float]) -> tuple[Curve, float]:
+def _search_here(limit: float, task: tuple[int, int, Searcher, float, float]) -> tuple[Curve, float]:
     return _search(_here[0], limit, task)

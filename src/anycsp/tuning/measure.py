@@ -16,6 +16,7 @@ import numpy as np
 from anycsp import clock
 from anycsp.model.problem import Problem
 from anycsp.model.structure import is_decision
+from anycsp.neural.models import Model
 from anycsp.search.driver import Progress
 from anycsp.search.heuristic import Heuristic
 from anycsp.search.options import SearchOptions
@@ -37,24 +38,35 @@ class Curve:
 
     seconds: Sequence[float]
     qualities: Sequence[float]
+    optimises: bool = False
+    """Whether there is an objective of its own, which qualities are then values of."""
 
     def time_to(self, target: float) -> float | None:
         return next((s for s, q in zip(self.seconds, self.qualities, strict=True) if q <= target), None)
+
+    @property
+    def solved(self) -> bool:
+        """Whether nothing is violated in the end; with an objective, whether there is an answer."""
+        return self.qualities[-1] == 0 or (self.optimises and math.isfinite(self.qualities[-1]))
 
     def at(self, seconds: float) -> float:
         return min((q for s, q in zip(self.seconds, self.qualities, strict=True) if s <= seconds), default=math.inf)
 
 
+Searcher = Heuristic | Model | None
+"""Settings of compiled search, a network's search, or (None) the default."""
+
+
 def search_curve(
     problem: Problem,
-    heuristic: Heuristic | None,
+    searcher: Searcher,
     seed: int,
     limit: float,
     target: float = -math.inf,
     patience: float = math.inf,
 ) -> Curve:
-    """One search of one thread with that time limit; `heuristic` None is the default. Ends early where the target is
-    reached, or after `patience` seconds: the search itself still believes in its limit, and cools down to it."""
+    """One search of one thread with that time limit. Ends early where the target is reached, or after `patience`
+    seconds: the search itself still believes in its limit, and cools down to it."""
     points: list[tuple[float, float]] = []
     began, offset = clock.now(), 0.0
 
@@ -66,12 +78,12 @@ def search_curve(
         points.append((now, quality(problem, progress)))
         return points[-1][1] <= target or now >= patience
 
-    model: str | Heuristic = "auto" if heuristic is None else heuristic
-    result = solve_with(problem, SearchOptions(model, "local", limit, seed=seed, threads=1, callback=listen))
+    model = "auto" if searcher is None else searcher
+    result = solve_with(problem, SearchOptions(model, "auto", limit, seed=seed, threads=1, callback=listen))
     if not _optimises(problem):  # then the search knows to the microsecond when it found what
         points += [(offset + p.seconds, _violation(p.hard_violated, p.violated_weight)) for p in result.trace]
     points.sort()
-    return Curve([s for s, _ in points], [q for _, q in points])
+    return Curve([s for s, _ in points], [q for _, q in points], _optimises(problem))
 
 
 def quality(problem: Problem, progress: Progress) -> float:

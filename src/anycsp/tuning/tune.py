@@ -47,9 +47,6 @@ class Tuned:
     """The best settings found; those of the default where nothing was better."""
     gain: Gain
     """Of what was found, on held-out instances."""
-    default_costs: np.ndarray
-    costs: np.ndarray
-    """[instances, seeds] on held-out instances."""
     tried: int
 
 
@@ -76,10 +73,19 @@ class Tuner:
         self._study = _study(seed)
         self._plain = _default_strategies(family)
         self._tried = 0
+        self._seconds = 0.0
 
     def run(self, minutes: float, command: Sequence[str] = ()) -> Tuned:
         """Tune for so many minutes in all, judging included."""
         began = time.perf_counter()
+        found = self.search(minutes * (1 - JUDGING))
+        tuned = self._judge(found)
+        spent = {"minutes": round((time.perf_counter() - began) / 60, 2), "cpu_minutes": round(self._seconds / 60, 2)}
+        return replace(tuned, heuristic=replace(tuned.heuristic, provenance=self._provenance(tuned, command, spent)))
+
+    def search(self, minutes: float) -> Heuristic | None:
+        """The best settings that were found; None where that is the default."""
+        deadline = time.perf_counter() + 60 * minutes
         with Laboratory(self._family, self._limit, self._processes) as laboratory:
             laboratory.make_ladders()
             pairs = ordered_pairs(laboratory.size, self._seeds, self._seed)
@@ -87,15 +93,11 @@ class Tuner:
             offset = self._resume(race)
             race.prepare()
             self._report(f"default: {np.exp(race.champion.mean):.3g} s to a target, {laboratory.size} instances")
-            deadline = began + 60 * minutes * (1 - JUDGING)
+            offset = self._try(race, offset)
             while time.perf_counter() < deadline:
                 offset = self._try(race, offset)
-        tuned = self._judge(race.champion.heuristic)
-        spent = {
-            "minutes": round((time.perf_counter() - began) / 60, 2),
-            "cpu_minutes": round(laboratory.seconds / 60, 2),
-        }
-        return replace(tuned, heuristic=replace(tuned.heuristic, provenance=self._provenance(tuned, command, spent)))
+            self._seconds += laboratory.seconds
+        return race.champion.heuristic
 
     def _try(self, race: Race, offset: float) -> float:
         """One proposal. `offset` is the champion's mean cost relative to the default's; returns the new one."""
@@ -138,10 +140,11 @@ class Tuner:
     def _judge(self, found: Heuristic | None) -> Tuned:
         """Both on instances that nothing was tuned on, in turns; what is not better there is not kept."""
         with Laboratory(self._family.to_judge(self._judges), self._limit, self._processes) as laboratory:
-            before, after = compare(laboratory, None, found, self._seeds)
-        measured = gain(before, after)
+            default, tuned = laboratory.judge([None, found], self._seeds)
+            self._seconds += laboratory.seconds
+        measured = gain(default.costs, tuned.costs)
         kept = found if found is not None and measured.speedup > 1 else Heuristic()
-        return Tuned(kept, measured, before, after, self._tried)
+        return Tuned(kept, measured, self._tried)
 
     def _provenance(self, tuned: Tuned, command: Sequence[str], spent: Mapping[str, float]) -> dict[str, Any]:
         return {
@@ -156,20 +159,6 @@ class Tuner:
             "speedup": round(tuned.gain.speedup, 3),
             "interval": [round(tuned.gain.low, 3), round(tuned.gain.high, 3)],
         }
-
-
-def compare(
-    laboratory: Laboratory, first: Heuristic | None, second: Heuristic | None, seeds: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Costs [instances, seeds] of both, measured in turns so that what else the machine does meets both alike."""
-    laboratory.make_ladders()
-    costs = np.zeros((2, laboratory.size, seeds))
-    for s in range(seeds):
-        for i in range(laboratory.size):
-            for k, heuristic in enumerate((first, second) if (i + s) % 2 else (second, first)):
-                which = k if (i + s) % 2 else 1 - k
-                costs[which, i, s] = laboratory.measure(heuristic, [(i, 5000 + s)])[0]
-    return costs[0], costs[1]
 
 
 def write(tuned: Tuned, path: Path) -> None:
