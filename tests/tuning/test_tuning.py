@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from anycsp import ModelError, Problem, clock, distributions, native, solve
 from anycsp.cli import run
+from anycsp.neural.models import load_model
 from anycsp.search.heuristic import Heuristic, heuristic_of, load_heuristic, save_heuristic, shipped_heuristics
 from anycsp.search.local import STRATEGIES, LocalSearch
 from anycsp.search.parameters import PARAMETERS
+from anycsp.tuning import learn
 from anycsp.tuning.instances import Family, Laboratory
 from anycsp.tuning.measure import Curve, cost, gain, search_curve, targets
 from anycsp.tuning.race import Entry, Race, ordered_pairs
@@ -285,10 +287,26 @@ def test_a_damaged_journal_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_learning_from_a_folder_ends_with_a_table_and_something_to_solve_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    _learn(tmp_path, capsys, minutes=0.03)
+    assert not (tmp_path / "learnt" / "training").exists(), "nothing to gain"
+
+
+@pytest.mark.slow
+def test_a_network_that_is_near_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr(learn, "WORTH_SECONDS", 0.0)
+    monkeypatch.setattr(learn, "PROMISING", math.inf)
+    _learn(tmp_path, capsys, minutes=0.2)
+    assert load_model(tmp_path / "learnt" / "training").training["minutes"] > 0
+
+
+def _learn(tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: float) -> None:
     folder, out = tmp_path / "instances", tmp_path / "learnt"
-    assert run(["generate", "sat", "--count", "6", "--set", "n=30", "--out", str(folder)]) == 0
+    assert run(["generate", "sat", "--count", "6", "--set", "n=30", "--set", "density=[[3, 3]]", "--out", str(folder)]) == 0
     capsys.readouterr()
-    command = ["learn", str(folder), "--minutes", "0.03", "--seconds", "0.05", "--seeds", "1", "--processes", "1"]
+    command = ["learn", str(folder), "--minutes", str(minutes), "--seconds", "0.05", "--seeds", "1", "--processes", "1"]
     assert run([*command, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert [line.split()[0] for line in printed.splitlines()] == ["search", "default", "tuned", "network", "kept:"]

@@ -31,6 +31,8 @@ TRAINING = 0.2
 PROMISING = 3.0
 """A network more than so many times slower than the default is not trained: no fine-tuning has gained more than that
 (research/)."""
+WORTH_SECONDS = 0.05
+"""Nor is it where the default reaches its targets sooner than this: there is nothing to gain."""
 TRIED = 6
 """Instances on which that is decided."""
 
@@ -102,7 +104,9 @@ class Learner:
         slower = math.exp(float((network.costs - default.costs).mean()))
         facts = f"the network {model.name} is {slower:.3g} times slower than the default"
         if slower > PROMISING:
-            return model, f"{facts}: too far to be trained in {minutes:.2g} minutes"
+            return model, f"{facts}: too far behind to be trained"
+        if (seconds := math.exp(float(default.costs.mean()))) < WORTH_SECONDS:
+            return model, f"{facts}, which needs {seconds:.2g} s only: not trained"
         if find_spec("torch") is None:
             return model, f"{facts}: worth training, which needs torch: pip install 'anycsp[train]'"
         from anycsp.training.config import TrainingConfig
