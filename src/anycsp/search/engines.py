@@ -31,7 +31,7 @@ def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engin
 def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     """All assignments where they are few; otherwise one strategy, the tree beside one, or several of them in turns:
     search/choose.py says which."""
-    if is_tiny(prepared.graph):
+    if is_tiny(prepared.graph.domains.sizes):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
     shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole))
     if len(shares) > 1:
@@ -70,6 +70,7 @@ def portfolio(
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        refuted=prepared.reduced.refuted_by is not None,
     )  # fmt: skip
 
 
