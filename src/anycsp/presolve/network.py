@@ -25,7 +25,8 @@ def required(graph: ConstraintValueGraph) -> npt.NDArray[np.uint8]:
 
 
 def propagation_network(graph: ConstraintValueGraph, seconds: float = FOREVER) -> Any:
-    """`propagate()` and `probe(values in vain)` shrink the domains, False where nothing is left; `domains()` is a flag per value."""
+    """`propagate()` and `probe(values in vain)` shrink the domains, False where nothing is left; `domains()` is a flag
+    per value."""
     return native.module().PropagationNetwork(
         graph.native_problem, graph.native_families, required(graph), graph.external_labels, seconds
     )

@@ -58,7 +58,8 @@ def solve(
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
     from every assignment that violates nothing, asking for a better one, until its limits. `presolve` takes away
     what required constraints rule out, sets variables aside that can always be given a value last, and fixes the
-    colours of a clique (presolve/), unless there is a hint to begin from. `profile` adds where the time of a neural search went to the result.
+    colours of a clique (presolve/), unless there is a hint to begin from.
+    `profile` adds where the time of a neural search went to the result.
     """
     options = SearchOptions(
         model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
