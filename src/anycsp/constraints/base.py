@@ -179,8 +179,8 @@ class Block(ABC):
     def take(self, rows: IntArray) -> Self:
         """Only these constraints."""
         start, slots = ragged_rows(self.scope_start, rows)
-        own = {"terms": self.terms.take(rows), "scope_start": start, "scope": self.scope[slots]}
-        return replace(self, **own, **self._take_fields(rows, slots))
+        own = self._take_fields(rows, slots)
+        return replace(self, terms=self.terms.take(rows), scope_start=start, scope=self.scope[slots], **own)
 
     @abstractmethod
     def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
@@ -194,10 +194,10 @@ class Block(ABC):
 
     def always_holds(self, domains: Domains) -> npt.NDArray[np.bool_]:
         """[constraints]: whatever the assignment. Those without variables that hold, and what a family can tell."""
-        empty = self.arity == 0
-        if not empty.any():
-            return empty
-        return empty & self.satisfied(domains, np.zeros(len(domains.sizes), dtype=np.int64))
+        empty: npt.NDArray[np.bool_] = np.asarray(self.arity == 0)
+        if empty.any():
+            empty &= self.satisfied(domains, np.zeros(len(domains.sizes), dtype=np.int64))
+        return empty
 
     def _without(self, leaves: npt.NDArray[np.bool_]) -> dict[str, Any]:
         """The scopes without these slots."""

@@ -71,7 +71,7 @@ class ComparisonBlock(Block):
         what each value adds, `sizes` the number of values of each slot."""
         first = np.cumsum(sizes) - sizes
         slot = self.slot_constraint()
-        holds = self.operator != OPERATORS.index("!=")
+        holds: npt.NDArray[np.bool_] = np.asarray(self.operator != OPERATORS.index("!="))
         for extreme in (np.minimum, np.maximum):
             total = -self.bound
             if len(sizes):

@@ -122,7 +122,7 @@ def _tabulated(block: RuleBlock, restriction: Restriction) -> list[Block]:
         combinations[nonempty] = np.multiply.reduceat(sizes, block.scope_start[:-1][nonempty])
     few = combinations <= TABLE_LIMIT
     relations: dict[Hashable, Relation] = {}
-    tables: list[Block] = [block.take(np.flatnonzero(~few))]
+    tables: list[TableBlock] = []
     after = restriction.after
     for row in np.flatnonzero(few).tolist():
         scope, own = block.scope_of(row), block.take(np.array([row]))
@@ -135,7 +135,7 @@ def _tabulated(block: RuleBlock, restriction: Restriction) -> list[Block]:
             relations[key] = relation_of_truth(truth.squeeze())
         open_ = scope[after.sizes[scope] > 1]
         tables.append(TableBlock.of_relation(open_, relations[key], own.terms))
-    return [TableBlock.concat(tables[1:]), tables[0]] if len(tables) > 1 else tables
+    return [*([TableBlock.concat(tables)] if tables else []), block.take(np.flatnonzero(~few))]
 
 
 # ── equal variables ──────────────────────────────────────────────────────────────────────────────────
@@ -150,7 +150,7 @@ def _twins(problem: Problem, kept: npt.NDArray[np.bool_], must_hold: npt.NDArray
     for first, second in _equalities(problem, must_hold):
         left = [domains.values[domains.start[x] : domains.start[x + 1]] for x in (first, second)]
         left = [v[kept[domains.start[x] : domains.start[x + 1]]] for v, x in zip(left, (first, second), strict=True)]
-        if first in bound or second in bound or len(left[0]) == 1 or not np.array_equal(*left):
+        if first in bound or second in bound or len(left[0]) == 1 or not np.array_equal(left[0], left[1]):
             continue
         a, b = twin[first], twin[second]
         twin[twin == b] = a

@@ -25,7 +25,7 @@ MOST_ASSIGNMENTS = 1 << 14
 
 def is_tiny(sizes: npt.NDArray[np.int64]) -> bool:
     """Whether domains of these sizes have few assignments."""
-    return math.prod(sizes.tolist()) <= MOST_ASSIGNMENTS
+    return bool(math.prod(sizes.tolist()) <= MOST_ASSIGNMENTS)
 
 
 class Enumeration:
