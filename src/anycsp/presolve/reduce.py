@@ -27,6 +27,10 @@ class Reduction(Protocol):
     def problem(self) -> Problem:
         """What is left to search."""
 
+    @property
+    def seconds(self) -> float:
+        """What `extended` will take, roughly."""
+
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """Positions of what is left → of the problem before this step."""
 
@@ -37,6 +41,11 @@ class Presolved:
 
     problem: Problem
     steps: Sequence[Reduction] = ()
+
+    @property
+    def seconds(self) -> float:
+        """What `extended` will take, roughly."""
+        return sum(step.seconds for step in self.steps)
 
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """Positions of what is left → of all; violates the very constraints that they violate there."""

@@ -88,6 +88,7 @@ def searched(problem: Problem, options: SearchOptions) -> Result:
         return optimize(problem, options, solve_with)
     plan = plan_for(problem, options)
     prepared = prepare(problem, options, plan)
+    options = replace(options, time_limit=prepared.graph.deadline)
     engine = make_engine(prepared, plan, options)
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
@@ -126,6 +127,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
+    options = replace(options, time_limit=prepared.graph.deadline)
     engine = portfolio(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
     descent, outcome = improve(problem, bounded, engine, options)
