@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import threading
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +38,9 @@ EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20}
 
 LEAST_SECONDS = 0.1
 """Of search after reading, or as many as were asked for where that is less."""
+
+WRITING_SECONDS = 1e-6
+"""Per variable, for the answer to be written."""
 
 EPILOG = """
 \b
@@ -117,13 +119,13 @@ def solve(
     try:
         if chosen.takes_colors and colors is None:
             graph = read_graph(source)
-            limits = {"stop": report.stop, "time_limit": _extended(deadline, time_limit)}
+            limits = {"stop": report.stop, "time_limit": _search_until(deadline, time_limit, graph.vertices)}
             problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
         else:
             problem = parse(source, format=format_name, colors=colors)
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
-            deadline = _extended(deadline, time_limit)
+            deadline = _search_until(deadline, time_limit, problem.num_variables)
             result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
     except UnsupportedError:
         report.unsupported()
@@ -147,9 +149,11 @@ def _deadline(time_limit: float | None, steps: int | None, began: float) -> Dead
     return Deadline.after(time_limit, began)
 
 
-def _extended(deadline: Deadline, time_limit: float | None) -> Deadline:
-    """Python alone may have used up a short limit; a small problem is solved in the time that this leaves it."""
-    return Deadline(max(deadline.at, time.perf_counter() + min(LEAST_SECONDS, time_limit or 0.0)))
+def _search_until(deadline: Deadline, time_limit: float | None, variables: int) -> Deadline:
+    """Python alone may have used up a short limit: a small problem is solved in the time that this leaves it. A large
+    one leaves time for its answer to be written."""
+    least = Deadline.after(min(LEAST_SECONDS, time_limit or 0.0))
+    return Deadline(max(deadline.earlier(WRITING_SECONDS * variables).at, least.at))
 
 
 def _hint(path: str, chosen: Format, problem: Problem) -> Values:

@@ -12,6 +12,7 @@ edges are numbered in that order, so an edge needs no index of its own.
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +43,8 @@ class Terms:
 
     @staticmethod
     def of(first_index: int, weight: Any, hard: Any, count: int = 1) -> Terms:
+        if count == 1 and type(weight) is float and type(hard) is bool and 0 < weight < math.inf:  # by far the most
+            return Terms(np.array([first_index]), np.array([weight]), np.array([hard]))
         given = np.asarray(weight)
         try:
             weights = np.broadcast_to(given.astype(np.float64), (count,)).copy()

@@ -64,16 +64,15 @@ class Source:
     def error(self, reason: str, line: int | None = None) -> FormatError:
         return FormatError(self.path, reason, line)
 
-    def check_time(self) -> None:
-        """Give up a file that takes longer to read than there is time for: without all of it nothing can be said."""
-        if self.deadline.passed:
-            raise self.error("could not be read within the time limit; give it more with --time-limit")
+    def late(self) -> FormatError:
+        """A file takes longer to read than there is time for: without all of it nothing can be said."""
+        return self.error("takes longer to read than the time limit allows; give it more with --time-limit")
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that is not blank, with its number."""
         for number, line in enumerate(ascii_text(self.data).split("\n"), start=1):
-            if number % LINES_PER_LOOK == 0:
-                self.check_time()
+            if number % LINES_PER_LOOK == 0 and self.deadline.passed:
+                raise self.late()
             stripped = line.strip()
             if stripped:
                 yield number, stripped

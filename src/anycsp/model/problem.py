@@ -91,6 +91,14 @@ class Problem(GlobalConstraints):
         other.__dict__.update({k: v.copy() if isinstance(v, (list, dict)) else v for k, v in self.__dict__.items()})
         return other
 
+    def without_constraints(self, variables: Sequence[int]) -> Problem:
+        """A problem of some of the variables, in this order, and nothing else."""
+        part = Problem(self.name)
+        part._names = [self._names[x] for x in variables]
+        part._domain_of = [self._domain_of[x] for x in variables]
+        part._interned = self._interned.copy()
+        return part
+
     def __repr__(self) -> str:
         label = f"{self.name!r}, " if self.name else ""
         return f"Problem({label}{self.num_variables} variables, {self.num_constraints} constraints)"
@@ -507,8 +515,12 @@ class Problem(GlobalConstraints):
 
     def assignment(self, positions: npt.NDArray[np.integer[Any]]) -> dict[str, Value]:
         """The assignment by name, in labels where the domain has them; without auxiliary variables."""
-        pairs = enumerate(zip(self._names, self._domain_of, positions, strict=True))
-        return {name: domain.external(int(p)) for x, (name, domain, p) in pairs if x not in self.definitions}
+        values: list[Value] = self.values(positions).tolist()
+        if any(domain.labels is not None for domain in self._interned.values()):
+            values = [d.external(p) for d, p in zip(self._domain_of, np.asarray(positions).tolist(), strict=True)]
+        if not self.definitions:
+            return dict(zip(self._names, values, strict=True))
+        return {name: values[x] for x, name in enumerate(self._names) if x not in self.definitions}
 
     def values(self, positions: npt.NDArray[np.integer[Any]]) -> IntArray:
         """The integer each variable takes, in variable order."""

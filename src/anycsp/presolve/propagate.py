@@ -53,6 +53,11 @@ class Propagated:
     position: IntArray
     """[values left]: the position each had."""
 
+    @property
+    def seconds(self) -> float:
+        """What `extended`, a lookup, takes."""
+        return 0.0
+
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         return self.position[self.start + positions[self.twin]].astype(np.int32)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from anycsp.deadline import NEVER, Deadline
+from anycsp.deadline import NEVER, Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement
 from anycsp.search.result import TracePoint
 
@@ -88,3 +89,5 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
             step_seconds = (time.perf_counter() - asked) / taken if taken else 0.0
         except KeyboardInterrupt:
             limits.stop.set()
+        except OutOfTime:
+            step_seconds = math.inf  # a constraint took too long: what was found before is the answer

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from anycsp.deadline import OutOfTime
 from anycsp.engine import Engine
 from anycsp.model.structure import is_decision, kind_of
 from anycsp.neural.engine import neural_engine
@@ -53,17 +54,16 @@ def portfolio(
     raced = len(strategies) > 1
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
     rng = np.random.default_rng([options.seed & (2**64 - 1), 1])
-    members = []
+    members: list[LocalMember] = []
     for k, name in enumerate(strategies):
+        if members and options.deadline.passed:
+            break  # one is enough for an answer
         search = LocalSearch(
             graph, name, runs, options.seed + k, threads,
             steps=options.steps, deadline=options.deadline, **choose_parameters(name, graph),
         )  # fmt: skip
         members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
-    tree = None
-    if "tree" in shares and fits_tree(graph):
-        defined = prepared.problem.definitions
-        tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, deadline=options.deadline)
+    tree = _tree(prepared, options, objective) if "tree" in shares and fits_tree(graph) else None
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
     ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
@@ -72,6 +72,15 @@ def portfolio(
         by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
         refuted=prepared.reduced.refuted_by is not None,
     )  # fmt: skip
+
+
+def _tree(prepared: Prepared, options: SearchOptions, objective: int) -> TreeSearch | None:
+    """None where there is no time to build it."""
+    defined = prepared.problem.definitions
+    try:
+        return TreeSearch(prepared.graph, options.seed, defined=defined, objective=objective, deadline=options.deadline)
+    except OutOfTime:
+        return None
 
 
 def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.memory import check_memory
+from anycsp.memory import check_memory, count_edges
 from anycsp.model.problem import Assignment, Problem
 from anycsp.neural.models import Model, load_model
 from anycsp.presolve.construct import constructed
@@ -19,6 +19,12 @@ from anycsp.randomness import initial_positions
 from anycsp.search.choose import choose_model, choose_search
 from anycsp.search.enumeration import is_tiny
 from anycsp.search.options import SearchOptions
+
+BUILDING_SECONDS = 1e-7
+"""Per edge of the graph, from the problem to an engine that has counted its first assignment. Where less time is left
+than that, nothing is built."""
+RECOUNTING_SECONDS = 3e-8
+"""Per edge, for the answer to be counted anew."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Prepared:
     whole: Problem
     reduced: Presolved
     graph: ConstraintValueGraph
-    """The graph of what is left."""
+    """The graph of what is left. Its deadline leaves time for the way back."""
 
     @property
     def problem(self) -> Problem:
@@ -68,11 +74,13 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
 def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
     """Refuse what would not fit in memory, presolve, compile."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
-    options.deadline.check()
-    reduced = presolved(problem, options.deadline) if is_presolved(problem, options) else Presolved(problem)
-    options.deadline.check()
-    graph = compile_graph(reduced.problem)
-    options.deadline.check()
+    size = count_edges(problem) + problem.num_variables
+    begin_by = options.deadline.earlier((BUILDING_SECONDS + RECOUNTING_SECONDS) * size)
+    begin_by.check()
+    reduced = presolved(problem, begin_by) if is_presolved(problem, options) else Presolved(problem)
+    search_until = options.deadline.earlier(reduced.seconds + RECOUNTING_SECONDS * size)
+    graph = compile_graph(reduced.problem, deadline=search_until)
+    search_until.check()
     return Prepared(problem, reduced, graph)
 
 

@@ -89,6 +89,7 @@ def searched(problem: Problem, options: SearchOptions) -> Result:
         return optimize(problem, options, solve_with)
     plan = plan_for(problem, options)
     prepared = prepare(problem, options, plan)
+    options = replace(options, time_limit=prepared.graph.deadline)
     engine = make_engine(prepared, plan, options)
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
@@ -131,6 +132,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     plan = plan_for(bounded.problem, options)
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
     prepared = replace(prepared, reduced=replace(prepared.reduced, refuted_by=reduced.refuted_by))
+    options = replace(options, time_limit=prepared.graph.deadline)
     engine = portfolio(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
     descent, outcome = improve(reduced.problem, bounded, engine, options)
