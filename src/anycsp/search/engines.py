@@ -15,6 +15,7 @@ from anycsp.search import prior
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
+from anycsp.search.exact import ExactSearch
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
@@ -90,6 +91,10 @@ def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     )  # fmt: skip
 
 
+def _exact(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    return ExactSearch(prepared.problem, options.seed, plan.threads, steps=options.steps, seconds=options.seconds)
+
+
 def _network(prepared: Prepared, plan: Plan, options: SearchOptions) -> tuple[Model, Temperature]:
     """The model, and its temperature, which depends on the domains of the whole problem."""
     assert plan.model is not None, "a search with a network has a model"
@@ -100,4 +105,5 @@ _ENGINES: dict[str, Callable[[Prepared, Plan, SearchOptions], Engine]] = {
     "local": _local,
     "neural": _neural,
     "hybrid": _hybrid,
+    "exact": _exact,
 }

@@ -56,7 +56,7 @@ class Translation:
             result[x] = value if len(domain) == 2 else domain.position(value)
         return result
 
-    def hinted(self, positions: npt.NDArray[np.integer[Any]]) -> None:
+    def hint(self, positions: npt.NDArray[np.integer[Any]]) -> None:
         """Begin the next search at this assignment."""
         self.model.clear_hints()
         for x, variable in enumerate(self.exact.variables):

@@ -13,7 +13,7 @@ from anycsp.neural.temperature import Temperature, as_temperature
 from anycsp.search.driver import Callback, Limits
 from anycsp.threads import available_threads
 
-SEARCHES = ("auto", "neural", "local", "hybrid")
+SEARCHES = ("auto", "neural", "local", "hybrid", "exact")
 
 DEFAULT_SECONDS = 10.0
 """Without a limit of time or steps a search ends after this long."""

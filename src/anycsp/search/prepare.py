@@ -52,7 +52,7 @@ class Prepared:
 
 def plan_for(problem: Problem, options: SearchOptions) -> Plan:
     search = choose_search(options.model) if options.search == "auto" else options.search
-    model = None if search == "local" else _model(problem, options)
+    model = None if search in ("local", "exact") else _model(problem, options)
     runs = options.runs or (options.thread_count if model is None else model.runs)
     return Plan(search, model, runs, options.thread_count)
 
@@ -66,9 +66,9 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
 
 def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
     """Refuse what would not fit in memory, presolve, compile. A hint is an assignment of the whole problem, so with
-    one nothing is taken away from it."""
+    one nothing is taken away from it; CP-SAT presolves by itself, and better."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
-    wanted = options.presolve and options.hint is None
+    wanted = options.presolve and options.hint is None and plan.search != "exact"
     reduced = presolved(problem) if wanted else Presolved(problem)
     return Prepared(problem, reduced, compile_graph(reduced.problem))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.engine import Engine
+from anycsp.engine import Engine, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.problem import Assignment, Problem, Violation
 from anycsp.model.quadratic import as_soft_constraints
@@ -50,7 +50,7 @@ def solve(
     """Search for an assignment that violates as little as possible, hard constraints first.
 
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
-    in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
+    in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
     for neural search unless `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
@@ -70,18 +70,22 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     """`solve`, its options in one object: validate, prepare, make an engine, drive it, report."""
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
-    if problem.objective is not None and problem.objective.expression is not None:
+    plan = plan_for(problem, options)
+    if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
-        if plan_for(problem, options).search == "local":
+        if plan.search == "local":
             return improved(problem, options)
         return optimize(problem, options, solve_with)
-    plan = plan_for(problem, options)
     prepared = prepare(problem, options, plan)
     engine = make_engine(prepared, plan, options)
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
-    outcome = drive(engine, options.limits, options.callback)
+    try:
+        outcome = drive(engine, options.limits, options.callback)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
 
 
@@ -176,8 +180,11 @@ def status_of(problem: Problem, counted: Violation, objective: dict[str, Any] | 
     """An assignment that leaves the objective undefined satisfies nothing; that all do proves nothing either, the
     constraints alone might hold."""
     asked = problem.objective
+    own = asked is not None and asked.expression is not None
+    if outcome.proved and (own or counted.violated):
+        return "optimal"
     if counted.violated == 0 and (asked is None or objective is not None):
-        return "satisfied"
+        return "interrupted" if own and outcome.interrupted else "satisfied"
     if outcome.refuted and not (asked is not None and asked.may_be_undefined(problem.bounds)):
         return "unsatisfiable"
     return "interrupted" if outcome.interrupted else "best-effort"
