@@ -57,7 +57,9 @@ usage, 1 internal error.
 @format_option
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
-@click.option("--search", type=click.Choice(["auto", "neural", "local", "hybrid", "exact"]), default="auto", show_default=True)
+@click.option(
+    "--search", type=click.Choice(["auto", "neural", "local", "hybrid", "exact"]), default="auto", show_default=True
+)
 @click.option("--time-limit", type=click.FloatRange(min=0), metavar="S", help="Seconds of search; default 10.")
 @click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Steps of search; default no limit.")
 @click.option("--runs", type=click.IntRange(min=1), metavar="R", help="Parallel runs; default the model's.")
@@ -227,8 +229,8 @@ class Report:
 
 def verdict(problem: Problem, result: Result) -> str:
     """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
-    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible, OPTIMUM FOUND where it is
-    proved that nothing is better."""
+    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible, OPTIMUM FOUND where
+    nothing is proved to be better."""
     if result.status == "unsatisfiable":
         return "UNSATISFIABLE"
     if result.status == "optimal":

@@ -274,7 +274,10 @@ class GlobalConstraints:
         **terms: Any,
     ) -> None:
         """No two tasks (boxes, where an origin is a list) overlap: one rule for every pair."""
-        boxes, before = [(_as_list(o), _as_list(l)) for o, l in zip(origins, lengths, strict=True)], self.num_constraints
+        boxes, before = (
+            [(_as_list(o), _as_list(l)) for o, l in zip(origins, lengths, strict=True)],
+            self.num_constraints,
+        )
         if zero_ignored:
             boxes = [box for box in boxes if not any(isinstance(l, int) and l == 0 for l in box[1])]
         for (a, a_length), (b, b_length) in combinations(boxes, 2):

@@ -1,4 +1,4 @@
-"""One solve by CP-SAT that can be watched and stopped from another thread; the interpreter's lock is released meanwhile."""
+"""One solve by CP-SAT that other threads can watch and stop; the interpreter's lock is released meanwhile."""
 
 from __future__ import annotations
 
@@ -65,9 +65,12 @@ class CpSat:
     def _take_bound(self, bound: float) -> None:
         self.bound = bound
 
+    def request_stop(self) -> None:
+        self._stopped = True
+        self._solver.stop_search()
+
     def stop(self, thread: threading.Thread) -> None:
         """End the solve that runs in this thread, and wait until the thread has ended."""
-        self._stopped = True
         while thread.is_alive():
-            self._solver.stop_search()
+            self.request_stop()
             thread.join(STOPPING)

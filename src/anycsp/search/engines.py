@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
 from anycsp.search import prior
+from anycsp.search.beside import BesideExact, Partner
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
@@ -41,6 +43,34 @@ def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     return LocalSearch(
         prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps, seconds=options.seconds
     )
+
+
+def _auto(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    """Local search, and exact search beside it where not all assignments are looked at anyway."""
+    workers, own = _divided(plan)
+    engine = _local(prepared, own, options)
+    if isinstance(engine, Enumeration):
+        return engine
+    partner = Partner(prepared.problem, options.seed, workers, options.seconds)
+    return BesideExact(engine, partner, alone=plan.threads == 1)
+
+
+def improving_engine(
+    prepared: Prepared, plan: Plan, options: SearchOptions, bounded: BoundedProblem
+) -> Portfolio | BesideExact:
+    """The engine for a problem with an objective, which `bounded` is made of."""
+    if plan.search == "local":
+        return portfolio(prepared, plan, options, bounded)
+    workers, own = _divided(plan)
+    engine = portfolio(prepared, own, options, bounded)
+    partner = Partner(bounded.original, options.seed, workers, options.seconds)
+    return BesideExact(engine, partner, alone=plan.threads == 1, bounded=bounded)
+
+
+def _divided(plan: Plan) -> tuple[int, Plan]:
+    """The threads of CP-SAT, and the plan of the search beside it: half each, and one is shared."""
+    workers = max(1, plan.threads // 2)
+    return workers, replace(plan, threads=max(1, plan.threads - workers))
 
 
 def portfolio(
@@ -102,6 +132,7 @@ def _network(prepared: Prepared, plan: Plan, options: SearchOptions) -> tuple[Mo
 
 
 _ENGINES: dict[str, Callable[[Prepared, Plan, SearchOptions], Engine]] = {
+    "auto": _auto,
     "local": _local,
     "neural": _neural,
     "hybrid": _hybrid,

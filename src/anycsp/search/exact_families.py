@@ -6,6 +6,7 @@ the negation of its penalty for one that may be given up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -214,9 +215,9 @@ def _external(exact: ExactModel, block: ExternalBlock, row: int, enforced: Enfor
     scope = block.scope_of(row).tolist()
     values = [exact.domains[x].values for x in scope]
     sizes = [len(v) for v in values]
-    if np.prod(sizes, dtype=np.float64) > LARGEST_TABULATED:
+    if math.prod(sizes) > LARGEST_TABULATED:
         raise ProblemError(
-            f"constraint {int(block.terms.index[row]) + 1}: a Python function of {np.prod(sizes, dtype=np.float64):.0e} "
+            f"constraint {int(block.terms.index[row]) + 1}: a Python function of {math.prod(sizes):,} "
             "combinations cannot be listed for exact search: write it as an expression, or search local"
         )
     grid = [axis.reshape(-1) for axis in np.meshgrid(*values, indexing="ij")]

@@ -5,6 +5,7 @@ Weights enter as the whole numbers of `model/score.py`, so that an optimum of th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +69,11 @@ class Translation:
         return position if len(domain) == 2 else int(domain.values[position])
 
 
-def translated(problem: Problem) -> Translation:
+class Stopped(Exception):
+    """The search was over before the model was made."""
+
+
+def translated(problem: Problem, stopped: Callable[[], bool] = lambda: False) -> Translation:
     """The problem as a whole: see `must_hold` for what its solutions satisfy. A ProblemError names a constraint that
     cannot be translated."""
     exact = ExactModel(problem)
@@ -80,6 +85,8 @@ def translated(problem: Problem) -> Translation:
         for row, index in enumerate(block.terms.index.tolist()):
             if done[index]:
                 continue
+            if stopped():
+                raise Stopped
             if required[index]:
                 add_constraint(exact, block, row, ())
                 continue

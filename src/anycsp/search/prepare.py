@@ -16,8 +16,11 @@ from anycsp.neural.models import Model, load_model
 from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.randomness import initial_positions
-from anycsp.search.choose import choose_model, choose_search
+from anycsp.search.choose import choose_model, choose_search, exact_helps
 from anycsp.search.options import SearchOptions
+
+SHORTEST_WITH_EXACT = 1.0
+"""Seconds: a shorter search is over before OR-Tools is imported and the model is made."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +55,16 @@ class Prepared:
 
 def plan_for(problem: Problem, options: SearchOptions) -> Plan:
     search = choose_search(options.model) if options.search == "auto" else options.search
-    model = None if search in ("local", "exact") else _model(problem, options)
+    if search == "local" and options.search == "auto" and _has_time(options) and exact_helps(problem):
+        search = "auto"
+    model = None if search in ("auto", "local", "exact") else _model(problem, options)
     runs = options.runs or (options.thread_count if model is None else model.runs)
     return Plan(search, model, runs, options.thread_count)
+
+
+def _has_time(options: SearchOptions) -> bool:
+    """Whether exact search could join: it comes later, and its answers do not repeat by steps."""
+    return options.steps is None and (options.seconds or 0.0) > SHORTEST_WITH_EXACT
 
 
 def _model(problem: Problem, options: SearchOptions) -> Model:

@@ -20,8 +20,8 @@ from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
 from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, drive
-from anycsp.search.engines import make_engine, portfolio
-from anycsp.search.improve import improve
+from anycsp.search.engines import improving_engine, make_engine
+from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, plan_for, prepare, starts
@@ -50,8 +50,9 @@ def solve(
     """Search for an assignment that violates as little as possible, hard constraints first.
 
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
-    in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
-    for neural search unless `search` says otherwise.
+    in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" local search, and on most problems exact
+    search beside it. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search unless
+    `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
     when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
@@ -74,7 +75,7 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
-        if plan.search == "local":
+        if plan.search in ("local", "auto"):
             return improved(problem, options)
         return optimize(problem, options, solve_with)
     prepared = prepare(problem, options, plan)
@@ -109,9 +110,13 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
-    engine = portfolio(prepared, plan, options, bounded)
+    engine = improving_engine(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
-    descent, outcome = improve(problem, bounded, engine, options)
+    try:
+        descent, outcome = improve(problem, bounded, engine, options)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
     positions = best[: problem.num_variables].copy()  # the bound may have brought an auxiliary variable along
     if problem.definitions:
@@ -122,12 +127,19 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         return result
     return replace(
         result,
-        status="interrupted" if outcome.interrupted else "satisfied",
+        status=_status_of_descent(descent, plan, outcome),
         best_step=descent.step,
         best_seconds=descent.seconds,
         found_by=descent.found_by,
         trace=descent.trace,
     )
+
+
+def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome) -> str:
+    """Exact search claims its proofs, whichever part of it found them."""
+    if descent.proved and plan.search == "auto":
+        return "optimal"
+    return "interrupted" if outcome.interrupted else "satisfied"
 
 
 def report(
