@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import Deadline
 from anycsp.engine import WORST, Engine, Improvement
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.cp_sat import STOPPING, CpSat
-from anycsp.search.exact import FOREVER, bound_of, has_objective, scored
+from anycsp.search.exact import bound_of, has_objective, scored
 from anycsp.search.exact_model import cp_model
 from anycsp.search.exact_translation import Positions, Stopped, Translation, translated
 from anycsp.search.neighbourhoods import Neighbourhoods, restricted
@@ -40,9 +41,9 @@ and while CP-SAT has."""
 class Partner:
     """CP-SAT on a problem, in threads of its own: `best` is what it shares."""
 
-    def __init__(self, problem: Problem, seed: int, workers: int, seconds: float | None) -> None:
+    def __init__(self, problem: Problem, seed: int, workers: int, deadline: Deadline) -> None:
         self.problem, self._seed, self._workers = problem, seed, workers
-        self._deadline = time.perf_counter() + (FOREVER if seconds is None else seconds)
+        self._deadline = deadline
         self._stopped = threading.Event()
         self._lock = threading.Condition()
         self._threads: list[threading.Thread] = []
@@ -126,10 +127,6 @@ class Partner:
             del self._running[threading.current_thread()]
         return not self._stopped.is_set()
 
-    @property
-    def _left(self) -> float:
-        return self._deadline - time.perf_counter()
-
     def _prove(self) -> None:
         """The whole problem."""
         self._importing = True
@@ -146,7 +143,7 @@ class Partner:
         variant = translation.model.clone()
         self._start(self._repair, translation)
         solver = self._prover = CpSat(
-            translation, self._hear, model=variant, seconds=self._left, workers=self._workers, seed=self._seed
+            translation, self._hear, model=variant, deadline=self._deadline, workers=self._workers, seed=self._seed
         )
         if self._solve(solver):
             with self._lock:
@@ -159,7 +156,7 @@ class Partner:
             return
         neighbourhoods = Neighbourhoods(self.problem, np.random.default_rng([self._seed & (2**64 - 1), 2]))
         rounds = 0
-        while not self._stopped.is_set() and not self.settled and self._left > 0:
+        while not self._stopped.is_set() and not self.settled and not self._deadline.passed:
             with self._lock:
                 positions, score = self.positions, self.score
             assert positions is not None
@@ -167,7 +164,7 @@ class Partner:
             translation.hint(positions)
             model = restricted(translation, positions, free, self._to_beat(translation, positions))
             solver = CpSat(
-                translation, self._hear, model=model, seconds=min(SLICE, self._left), seed=self._seed + rounds
+                translation, self._hear, model=model, deadline=self._deadline.within(SLICE), seed=self._seed + rounds
             )
             if not self._solve(solver):
                 return

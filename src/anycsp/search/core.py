@@ -6,12 +6,12 @@ the rest cannot hold without it either.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from anycsp.deadline import Deadline
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.search.exact_model import Literal, cp_model
@@ -30,7 +30,7 @@ class Core:
 
 def unsatisfiable_core(problem: Problem, seconds: float = 10.0) -> Core:
     """The core of a problem that nothing satisfies; an AnyCSPError where that is not so, or not proved in time."""
-    deadline = time.perf_counter() + seconds
+    deadline = Deadline.after(seconds)
     translation, literals = assumed(problem)
     numbers = np.flatnonzero(must_hold(problem)).tolist()
     known = _refutation(translation, literals, range(len(literals)), deadline)
@@ -38,19 +38,19 @@ def unsatisfiable_core(problem: Problem, seconds: float = 10.0) -> Core:
         raise AnyCSPError("nothing to explain: it is not proved within the time that the constraints cannot all hold")
     kept: list[int] = []
     open_ = sorted(known)
-    while open_ and time.perf_counter() < deadline:
+    while open_ and not deadline.passed:
         tried = open_.pop()
         smaller = _refutation(translation, literals, [*kept, *open_], deadline)
         if smaller is None:
             kept.append(tried)
         else:
             open_ = [i for i in open_ if i in smaller]
-    minimal = not open_ and time.perf_counter() < deadline
+    minimal = not open_ and not deadline.passed
     return Core(sorted(numbers[i] for i in [*kept, *open_]), minimal)
 
 
 def _refutation(
-    translation: Translation, literals: Sequence[Literal], chosen: Sequence[int], deadline: float
+    translation: Translation, literals: Sequence[Literal], chosen: Sequence[int], deadline: Deadline
 ) -> set[int] | None:
     """Of the chosen constraints, some that cannot hold together; None where none are found in time."""
     cp = cp_model()
@@ -59,7 +59,7 @@ def _refutation(
     model.add_assumptions([literals[i] for i in chosen])
     solver = cp.CpSolver()
     solver.parameters.num_workers = 1
-    solver.parameters.max_time_in_seconds = max(0.01, deadline - time.perf_counter())
+    solver.parameters.max_time_in_seconds = max(0.01, deadline.left)
     if solver.solve(model) != cp.INFEASIBLE:
         return None
     sufficient = set(solver.sufficient_assumptions_for_infeasibility())

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.search.exact_model import cp_model
 from anycsp.search.exact_translation import Positions, Translation
 
+FOREVER = 1e9
+"""Seconds of a solve without a deadline."""
 STOPPING = 0.01
 """Seconds between two requests to stop: one that comes before CP-SAT listens is lost."""
 
@@ -24,7 +27,7 @@ class CpSat:
         found: Callable[[Positions], None],
         *,
         model: Any = None,
-        seconds: float,
+        deadline: Deadline = NEVER,
         workers: int = 1,
         seed: int = 0,
     ) -> None:
@@ -32,7 +35,7 @@ class CpSat:
         self._cp, self._translation, self._found = cp_model(), translation, found
         self._model = translation.model if model is None else model
         self._solver = self._cp.CpSolver()
-        self._solver.parameters.max_time_in_seconds = max(seconds, 0.001)
+        self._solver.parameters.max_time_in_seconds = min(max(deadline.left, 0.001), FOREVER)
         self._solver.parameters.num_workers = workers
         self._solver.parameters.random_seed = seed % 2**31
         self.bound: float | None = None

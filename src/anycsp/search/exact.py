@@ -13,14 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import WORST, Improvement
 from anycsp.model.problem import Problem, Violation
 from anycsp.randomness import initial_positions
 from anycsp.search.cp_sat import CpSat
 from anycsp.search.exact_translation import Positions, translated
-
-FOREVER = 1e9
-"""Seconds of a search without a limit."""
 
 
 class ExactSearch:
@@ -34,12 +32,12 @@ class ExactSearch:
         threads: int = 1,
         *,
         steps: int | None = None,
-        seconds: float | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
         self._problem, self._seed = problem, seed
         # Several workers race, so that which solution comes next is chance: not where steps are counted.
         self._workers = 1 if steps is not None else threads
-        self._seconds = FOREVER if seconds is None else seconds
+        self._deadline = deadline
         self._solver: CpSat | None = None
         self._thread: threading.Thread | None = None
         self._changed = threading.Condition()
@@ -66,20 +64,20 @@ class ExactSearch:
         self._keep(positions[0].astype(np.int32), "initial")
 
     def advance(self, max_steps: int, seconds: float) -> int:
-        before, deadline = self._taken, time.perf_counter() + seconds
+        before, slice_ = self._taken, Deadline.after(seconds)
         if self._thread is None and not self.concluded and max_steps > 0:
             self._begin()
         while not self.concluded and self._taken - before < max_steps:
             with self._changed:
                 if len(self._found) == self._taken and not self._over:
-                    self._changed.wait(min(max(0.0, deadline - time.perf_counter()), FOREVER))
+                    self._changed.wait(min(slice_.left, threading.TIMEOUT_MAX))
                 new = self._found[self._taken : self._taken + 1]
             if self._error is not None:
                 raise self._error
             if new:
                 self._taken += 1
                 self._keep(new[0], "exact")
-            elif time.perf_counter() >= deadline:
+            elif slice_.passed:
                 break
         return self._taken - before
 
@@ -119,8 +117,7 @@ class ExactSearch:
     def _begin(self) -> None:
         translation = translated(self._problem)
         translation.hint(self._positions)
-        left = self._seconds - (time.perf_counter() - self._began)
-        self._solver = CpSat(translation, self._hear, seconds=left, workers=self._workers, seed=self._seed)
+        self._solver = CpSat(translation, self._hear, deadline=self._deadline, workers=self._workers, seed=self._seed)
         self._thread = threading.Thread(target=self._solve, name="cp-sat", daemon=True)
         self._thread.start()
 
