@@ -24,16 +24,16 @@ from anycsp.search.cp_sat import STOPPING, CpSat
 from anycsp.search.exact import bound_of, has_objective, scored
 from anycsp.search.exact_model import cp_model
 from anycsp.search.exact_translation import Positions, Stopped, Translation, translated
-from anycsp.search.neighbourhoods import Neighbourhoods, restricted
+from anycsp.search.neighbourhoods import Neighbourhoods, machines_of, restricted
 from anycsp.search.portfolio import Portfolio
 
 ALONE = 0.3
 """Seconds before CP-SAT begins."""
-REPAIR_AFTER = 1.5
+REPAIR_AFTER = 1.0
 """Seconds that CP-SAT has for the whole problem before the large neighbourhoods begin."""
 SLICE = 0.5
 """Seconds of one neighbourhood."""
-LEADING, TRAILING = 0.5, 0.2
+LEADING, TRAILING = 0.5, 0.1
 """The part of the time in which the other search runs too where all share one thread: while it has the best assignment,
 and while CP-SAT has."""
 
@@ -155,14 +155,14 @@ class Partner:
         if self._stopped.wait(REPAIR_AFTER):
             return
         neighbourhoods = Neighbourhoods(self.problem, np.random.default_rng([self._seed & (2**64 - 1), 2]))
-        rounds = 0
+        rounds, machines = 0, machines_of(self.problem)
         while not self._stopped.is_set() and not self.settled and not self._deadline.passed:
             with self._lock:
                 positions, score = self.positions, self.score
             assert positions is not None
             free, rounds = neighbourhoods.draw(positions), rounds + 1
             translation.hint(positions)
-            model = restricted(translation, positions, free, self._to_beat(translation, positions))
+            model = restricted(translation, positions, free, self._to_beat(translation, positions), machines)
             solver = CpSat(
                 translation, self._hear, model=model, deadline=self._deadline.within(SLICE), seed=self._seed + rounds
             )

@@ -6,13 +6,14 @@ by what has paid so far, and the size follows what CP-SAT can finish within a sl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.model.expressions import scope_of
+from anycsp.model.expressions import Variable, scope_of
 from anycsp.model.problem import Problem
 from anycsp.search.exact_translation import Positions, Translation
 
@@ -25,6 +26,9 @@ SMALLEST, LARGEST = 4, 0.8
 """The fewest variables, and the largest part of them: beyond it is the whole problem in other words."""
 GROWTH, SHRINKAGE = 1.25, 0.8
 """Sizes grow where CP-SAT settles a neighbourhood within its slice, and shrink where it finds nothing in time."""
+FEW_VALUED = 3
+"""An objective over no more variables than this is one that others bound, such as the end of a schedule: holding them
+would hold the objective."""
 FORGETTING = 0.95
 """What earlier successes are worth a round later: what paid at the beginning need not pay near the end."""
 
@@ -47,13 +51,15 @@ class Neighbourhoods:
         objective = problem.objective
         own = [] if objective is None or objective.expression is None else scope_of(objective.expression)
         self._valued = np.array(own, dtype=np.int64)
+        if len(own) <= FEW_VALUED:
+            self._always_free[own] = True
         self._kinds: dict[str, Callable[[Positions, int], Bools]] = {
             "random": self._random,
             "constraint": self._around_constraint,
             "value": self._of_like_value,
             "conflict": self._around_conflicts,
         }
-        if len(own) > 1:
+        if len(own) > FEW_VALUED:
             self._kinds["objective"] = self._around_objective
         self._paid = dict.fromkeys(self._kinds, 1.0)
         self._tried = dict.fromkeys(self._kinds, 2.0)
@@ -131,12 +137,35 @@ class Neighbourhoods:
         return flags
 
 
-def restricted(translation: Translation, positions: Positions, free: Bools, better_than: float | None) -> Any:
+def machines_of(problem: Problem) -> list[dict[int, int]]:
+    """By the global constraints that were posted: the tasks that do not overlap, length by variable of its start."""
+    machines = []
+    for kind, operands, _ in problem.whole:
+        if kind != "no_overlap" or any(len(origin) != 1 for origin in operands[0]):
+            continue
+        tasks = [(origin[0], length[0]) for origin, length in zip(*operands, strict=True)]
+        machines.append({x.index: l for x, l in tasks if isinstance(x, Variable) and isinstance(l, int)})
+    return machines
+
+
+def restricted(
+    translation: Translation,
+    positions: Positions,
+    free: Bools,
+    better_than: float | None,
+    machines: Sequence[Mapping[int, int]] = (),
+) -> Any:
     """The model with all but the free variables held where they are, and only what is better than a value of its
-    objective left."""
+    objective left. Tasks of a machine are held in their order instead: a schedule whose times are held cannot move."""
     model = translation.model.clone()
     proto, exact = model.proto, translation.exact
-    for x in np.flatnonzero(~free).tolist():
+    ordered = np.zeros_like(free)
+    for machine in machines:
+        held = sorted((x for x in machine if not free[x]), key=lambda x: exact.domains[x].values[positions[x]])
+        ordered[held] = True
+        for x, following in pairwise(held):
+            model.add(exact.number(x).expression + machine[x] <= exact.number(following).expression)
+    for x in np.flatnonzero(~free & ~ordered).tolist():
         value = translation.internal(x, int(positions[x]))
         domain = proto.variables[exact.variables[x].index].domain
         domain.clear()
