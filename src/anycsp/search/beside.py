@@ -215,8 +215,9 @@ class BesideExact:
         self._collect()
         rest = 0.0 if self._score <= 0 else max(0.0, seconds - (time.perf_counter() - began))
         if partner.began:
-            for positions in partner.take(rest if share < 1.0 or self._settled else 0.0):
-                self._adopt(positions)
+            news = partner.take(rest if share < 1.0 or self._settled else 0.0)
+            if news:  # each is better than those before
+                self._adopt(news[-1])
         return self._engine.steps - before
 
     @property

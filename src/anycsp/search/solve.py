@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -114,6 +115,7 @@ def unsearched(problem: Problem, options: SearchOptions) -> Result:
 def improved(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` for a problem with an objective, by compiled search."""
     assert problem.objective is not None
+    began = time.perf_counter()
     weighted = as_soft_constraints(problem)
     if weighted is not None:
         found = solve_with(weighted, options)
@@ -144,6 +146,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         problem.complete(positions)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
+    result = replace(result, seconds=time.perf_counter() - began)
     if descent.positions is None:
         return result
     return replace(
