@@ -33,9 +33,14 @@ REPAIR_AFTER = 1.0
 """Seconds that CP-SAT has for the whole problem before the large neighbourhoods begin."""
 SLICE = 0.5
 """Seconds of one neighbourhood."""
-LEADING, TRAILING = 0.5, 0.1
-"""The part of the time in which the other search runs too where all share one thread: while it has the best assignment,
-and while CP-SAT has."""
+TRAILING = 0.15
+"""The part of the time in which the other search runs too where all share one thread and CP-SAT has the best
+assignment; while it leads itself it always runs."""
+LATELY = 8
+"""Neighbourhoods of which one has to have paid for the next to follow at once; otherwise as long a pause comes first as
+the last one took, since what they cost is the others' time."""
+ENDING = 0.02
+"""The part of the time that CP-SAT ends early, so that it has ended when the others do."""
 
 
 class Partner:
@@ -43,7 +48,7 @@ class Partner:
 
     def __init__(self, problem: Problem, seed: int, workers: int, deadline: Deadline) -> None:
         self.problem, self._seed, self._workers = problem, seed, workers
-        self._deadline = deadline
+        self._deadline = deadline.earlier(ENDING * min(deadline.left, 60.0))
         self._stopped = threading.Event()
         self._lock = threading.Condition()
         self._threads: list[threading.Thread] = []
@@ -56,13 +61,10 @@ class Partner:
         """What CP-SAT found and nobody has taken yet, each better than all before."""
         self.proved = self.infeasible = False
         self._prover: CpSat | None = None
-        self.began = self.failed = False
-        """`failed`: the problem cannot be translated."""
 
     # ── called by the other search ───────────────────────────────────────────────────────────────────
 
     def begin(self) -> None:
-        self.began = True
         self._start(self._prove)
 
     def offer(self, positions: Positions) -> None:
@@ -129,13 +131,14 @@ class Partner:
 
     def _prove(self) -> None:
         """The whole problem."""
+        if self._stopped.wait(ALONE):
+            return
         self._importing = True
         cp_model()
         self._importing = False
         try:
             translation = translated(self.problem, self._stopped.is_set)
         except (Stopped, AnyCSPError):  # what cannot be translated is left to the other search
-            self.failed = True
             return
         with self._lock:
             if self.positions is not None:
@@ -155,8 +158,9 @@ class Partner:
         if self._stopped.wait(REPAIR_AFTER):
             return
         neighbourhoods = Neighbourhoods(self.problem, np.random.default_rng([self._seed & (2**64 - 1), 2]))
-        rounds, machines = 0, machines_of(self.problem)
+        rounds, paid, machines = 0, 0, machines_of(self.problem)
         while not self._stopped.is_set() and not self.settled and not self._deadline.passed:
+            began = time.perf_counter()
             with self._lock:
                 positions, score = self.positions, self.score
             assert positions is not None
@@ -168,8 +172,11 @@ class Partner:
             )
             if not self._solve(solver):
                 return
-            settled = solver.proved or solver.infeasible
-            neighbourhoods.book(improved=self.score < score, settled=settled)
+            improved = self.score < score
+            neighbourhoods.book(improved=improved, settled=solver.proved or solver.infeasible)
+            paid = rounds if improved else paid
+            if rounds - paid >= LATELY and self._stopped.wait(time.perf_counter() - began):
+                return
 
     def _to_beat(self, translation: Translation, positions: Positions) -> float | None:
         """The model's objective at an assignment; None where it has none, or the assignment is no solution."""
@@ -199,25 +206,23 @@ class BesideExact:
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         self._began = time.perf_counter()
+        self._partner.begin()  # it waits by itself: the other search may take long to count its first assignment
         self._engine.start(positions)
         self._collect()
 
     def advance(self, max_steps: int, seconds: float) -> int:
         began = time.perf_counter()
         partner, share = self._partner, 1.0
-        if not partner.began and began - self._began >= ALONE:
-            partner.begin()
-        if partner.began and self._alone and not partner.settled and not partner.failed:
-            share = TRAILING if self._leads else LEADING
+        if self._leads and self._alone and not partner.settled:
+            share = TRAILING
         before = self._engine.steps
         if not self._settled:
             self._engine.advance(max_steps, share * seconds)
         self._collect()
         rest = 0.0 if self._score <= 0 else max(0.0, seconds - (time.perf_counter() - began))
-        if partner.began:
-            news = partner.take(rest if share < 1.0 or self._settled else 0.0)
-            if news:  # each is better than those before
-                self._adopt(news[-1])
+        news = partner.take(rest if share < 1.0 or self._settled else 0.0)
+        if news:  # each is better than those before
+            self._adopt(news[-1])
         return self._engine.steps - before
 
     @property

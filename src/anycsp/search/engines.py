@@ -15,7 +15,7 @@ from anycsp.neural.temperature import Temperature
 from anycsp.search import prior
 from anycsp.search.beside import BesideExact, Partner
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
+from anycsp.search.choose import LARGEST_RACE, choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
 from anycsp.search.exact import ExactSearch
 from anycsp.search.hybrid import HybridSearch
@@ -79,7 +79,10 @@ def portfolio(
     """With an objective, which `bounded` is the problem of, all take turns, whatever the kind."""
     graph = prepared.graph
     objective = -1 if bounded is None else bounded.attach(graph)
-    shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole)) if bounded is None else prior.OPTIMISED
+    if bounded is None:
+        shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole))
+    else:
+        shares = prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
     strategies = [name for name in shares if name != "tree"]
     raced = len(strategies) > 1
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
