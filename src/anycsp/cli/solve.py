@@ -250,6 +250,8 @@ class Report:
             f"{result.steps} steps in {result.seconds:.2f} s, best at step {result.best_step}; "
             f"model {result.model}, search {result.search}, runs {result.runs}, seed {result.seed}"
         )
+        if result.refuted_by is not None and result.refuted_by >= 0:
+            self.comment(f"constraint {result.refuted_by + 1} has no assignment left: found by propagation")
         if result.objective is not None:
             self.comment(f"{result.objective['kind']} {result.objective['value']}")
         value = result.objective["value"] if result.objective and result.violated == 0 else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations as combinations_of
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,19 @@ class Whole(NamedTuple):
     operands: tuple[Any, ...]
     constraints: IntArray
     """The numbers of the constraints it became; together they say the same."""
+
+    @property
+    def scope(self) -> list[int]:
+        """The variables it is over."""
+        found: list[int] = []
+        pending: list[Any] = list(self.operands)
+        while pending:
+            operand = pending.pop()
+            if isinstance(operand, list):
+                pending += operand
+            else:
+                found += scope_of(operand)
+        return found
 
 
 AUXILIARY_LIMIT = 100_000
@@ -419,6 +433,25 @@ class Problem(GlobalConstraints):
         self._blocks.append(block)
         self._constraints += len(block)
         self._scoring = None
+
+    def over(self, domains: Sequence[Domain], blocks: Iterable[Block]) -> Problem:
+        """The same variables over other domains with other constraints, in the order that their terms name."""
+        other = self.copy()
+        other._domain_of = [other._intern(domain) for domain in domains]
+        other._domains = other._sizes = other._scoring = None
+        parts = [block for block in blocks if len(block)]
+        place = np.argsort(np.argsort(np.concatenate([np.zeros(0, np.int64), *(b.terms.index for b in parts)])))
+        ends = np.cumsum([0, *map(len, parts)]).tolist()
+        other._blocks = [
+            replace(block, terms=replace(block.terms, index=place[first:last]))
+            for block, (first, last) in zip(parts, pairwise(ends), strict=True)
+        ]
+        other._constraints = len(place)
+        left = np.sort(np.concatenate([np.zeros(0, np.int64), *(b.terms.index for b in parts)]))
+        other.whole = [
+            posted._replace(constraints=np.flatnonzero(np.isin(left, posted.constraints))) for posted in self.whole
+        ]
+        return other
 
     def renumber(self, place: IntArray) -> None:
         """Change the order of the constraints: the i-th one added becomes number `place[i]`."""

@@ -46,7 +46,9 @@ ENDING = 0.02
 class Partner:
     """CP-SAT on a problem, in threads of its own: `best` is what it shares."""
 
-    def __init__(self, problem: Problem, seed: int, workers: int, deadline: Deadline) -> None:
+    def __init__(self, problem: Problem, seed: int, workers: int, deadline: Deadline, *, decision: bool) -> None:
+        """`decision`: whether everything is meant to be satisfied."""
+        self._decision = decision
         self.problem, self._seed, self._workers = problem, seed, workers
         self._deadline = deadline.earlier(ENDING * min(deadline.left, 60.0))
         self._stopped = threading.Event()
@@ -137,7 +139,7 @@ class Partner:
         cp_model()
         self._importing = False
         try:
-            translation = translated(self.problem, self._stopped.is_set)
+            translation = translated(self.problem, self._stopped.is_set, self._decision)
         except (Stopped, AnyCSPError):  # what cannot be translated is left to the other search
             return
         with self._lock:

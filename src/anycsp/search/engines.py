@@ -34,7 +34,7 @@ def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engin
 def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     """All assignments where they are few; otherwise one strategy, the tree beside one, or several of them in turns:
     search/choose.py says which."""
-    if is_tiny(prepared.graph):
+    if is_tiny(prepared.graph.domains.sizes):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
     shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole))
     if len(shares) > 1:
@@ -51,7 +51,8 @@ def _auto(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     engine = _local(prepared, own, options)
     if isinstance(engine, Enumeration):
         return engine
-    partner = Partner(prepared.problem, options.seed, workers, options.deadline)
+    decision = is_decision(prepared.whole)
+    partner = Partner(prepared.problem, options.seed, workers, options.deadline, decision=decision)
     return BesideExact(engine, partner, alone=plan.threads == 1)
 
 
@@ -63,7 +64,7 @@ def improving_engine(
         return portfolio(prepared, plan, options, bounded)
     workers, own = _divided(plan)
     engine = portfolio(prepared, own, options, bounded)
-    partner = Partner(bounded.original, options.seed, workers, options.deadline)
+    partner = Partner(bounded.original, options.seed, workers, options.deadline, decision=True)
     return BesideExact(engine, partner, alone=plan.threads == 1, bounded=bounded)
 
 
@@ -104,6 +105,7 @@ def portfolio(
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        refuted=prepared.reduced.refuted_by is not None,
     )  # fmt: skip
 
 

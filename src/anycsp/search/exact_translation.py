@@ -23,15 +23,16 @@ from anycsp.search.exact_whole import add_whole
 Positions = npt.NDArray[np.int32]
 
 
-def must_hold(problem: Problem) -> npt.NDArray[np.bool_]:
+def must_hold(problem: Problem, decision: bool | None = None) -> npt.NDArray[np.bool_]:
     """[constraints]: all of them beside an objective of the problem's own, and in a decision without hard constraints
-    or unequal weights; otherwise the hard ones."""
+    or unequal weights; otherwise the hard ones. `decision`: whether it is one, where it does not look it any more."""
     hard, weight = np.zeros(problem.num_constraints, dtype=np.bool_), np.ones(problem.num_constraints)
     for block in problem.blocks:
         hard[block.terms.index], weight[block.terms.index] = block.terms.hard, block.terms.weight
     if problem.objective is not None and problem.objective.expression is not None:
         return np.ones_like(hard)
-    if not hard.any() and is_decision(problem) and bool((weight == weight[:1]).all()):
+    decision = is_decision(problem) if decision is None else decision
+    if not hard.any() and decision and bool((weight == weight[:1]).all()):
         return np.ones_like(hard)
     return hard
 
@@ -73,11 +74,13 @@ class Stopped(Exception):
     """The search was over before the model was made."""
 
 
-def translated(problem: Problem, stopped: Callable[[], bool] = lambda: False) -> Translation:
+def translated(
+    problem: Problem, stopped: Callable[[], bool] = lambda: False, decision: bool | None = None
+) -> Translation:
     """The problem as a whole: see `must_hold` for what its solutions satisfy. A ProblemError names a constraint that
     cannot be translated."""
     exact = ExactModel(problem)
-    required = must_hold(problem)
+    required = must_hold(problem, decision)
     done = add_whole(exact, problem, required)
     penalties: list[Literal] = []
     prices: list[int] = []

@@ -17,6 +17,7 @@ from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.randomness import initial_positions
 from anycsp.search.choose import choose_model, choose_search, exact_helps
+from anycsp.search.enumeration import is_tiny
 from anycsp.search.options import SearchOptions
 
 SHORTEST_WITH_EXACT = 1.0
@@ -75,16 +76,21 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
 
 
 def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
-    """Refuse what would not fit in memory, presolve, compile. A hint is an assignment of the whole problem, so with
-    one nothing is taken away from it; CP-SAT presolves by itself, and better."""
+    """Refuse what would not fit in memory, presolve, compile."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
-    wanted = options.presolve and options.hint is None and plan.search != "exact"
     options.deadline.check()
-    reduced = presolved(problem, options.deadline) if wanted else Presolved(problem)
+    reduced = presolved(problem, options.deadline) if is_presolved(problem, options) else Presolved(problem)
     options.deadline.check()
     graph = compile_graph(reduced.problem)
     options.deadline.check()
     return Prepared(problem, reduced, graph)
+
+
+def is_presolved(problem: Problem, options: SearchOptions) -> bool:
+    """A hint is an assignment of the whole problem, so with one nothing is taken away from it; of a tiny problem every
+    assignment is looked at, whatever its constraints require; and CP-SAT alone presolves by itself."""
+    wanted = options.presolve and options.hint is None and options.search != "exact"
+    return wanted and not is_tiny(problem.domain_sizes)
 
 
 def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArray[np.int64]:

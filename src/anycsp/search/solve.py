@@ -20,13 +20,14 @@ from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model
 from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
+from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, drive
 from anycsp.search.engines import improving_engine, make_engine
 from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
-from anycsp.search.prepare import Plan, Prepared, first_positions, plan_for, prepare, starts
+from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
 from anycsp.search.result import Result, TracePoint, objective_of
 
 
@@ -59,9 +60,9 @@ def solve(
     (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
     too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an
     objective to minimize or maximize the search goes on from every assignment that violates nothing, asking for a
-    better one, until its limits. `presolve` sets variables aside that can always be given a value last, and fixes the
-    colours of a clique (presolve/), unless there is a hint to begin from. `profile` adds where the time of a neural
-    search went to the result.
+    better one, until its limits. `presolve` takes away what required constraints rule out, sets variables aside that
+    can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint to begin
+    from. `profile` adds where the time of a neural search went to the result.
     """
     options = SearchOptions(
         model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
@@ -127,26 +128,31 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
             constraints=0,
             objective=objective_of(problem, 0.0, found.positions),
         )
+    required = problem.copy()
+    required.require_all()  # only assignments that violate nothing are compared by the objective
+    reduced = propagated(required, options.deadline) if is_presolved(problem, options) else Presolved(required)
     try:
-        bounded = BoundedProblem(problem, problem.objective)
+        bounded = BoundedProblem(reduced.problem, problem.objective)
     except TooWide:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
+    prepared = replace(prepared, reduced=replace(prepared.reduced, refuted_by=reduced.refuted_by))
     engine = improving_engine(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
     try:
-        descent, outcome = improve(problem, bounded, engine, options)
+        descent, outcome = improve(reduced.problem, bounded, engine, options)
     finally:
         if isinstance(engine, ProvingEngine):
             engine.close()
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
-    positions = best[: problem.num_variables].copy()  # the bound may have brought an auxiliary variable along
+    # The bound may have brought an auxiliary variable along.
+    positions = reduced.extended(best[: problem.num_variables])
     if problem.definitions:
         problem.complete(positions)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
-    result = replace(result, seconds=time.perf_counter() - began)
+    result = replace(result, refuted_by=reduced.refuted_by, seconds=time.perf_counter() - began)
     if descent.positions is None:
         return result
     return replace(
@@ -174,7 +180,7 @@ def report(
     counted = recounted(prepared.whole, positions, outcome.best.violated)
     units = float(prepared.graph.units[0])
     result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
-    return replace(result, profile=profile)
+    return replace(result, profile=profile, refuted_by=prepared.reduced.refuted_by)
 
 
 def result_of(
