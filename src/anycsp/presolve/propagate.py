@@ -115,7 +115,11 @@ def _restricted(problem: Problem, kept: npt.NDArray[np.bool_], twin: IntArray) -
             renamed = replace(part, scope=twin[part.scope])
             stays = ~renamed.always_holds(restriction.after) & ~_repeats(renamed)  # an equality of twins repeats one
             blocks.append(renamed if stays.all() else renamed.take(np.flatnonzero(stays)))
-    return Propagated(problem.over(domains, blocks), twin, start[:-1], position)
+    smaller_problem = problem.over(domains, blocks)
+    merged = set(np.flatnonzero(twin != np.arange(len(twin))).tolist())
+    # What was posted whole names the variables it was posted over, and merged ones are not searched any more.
+    smaller_problem.whole = [posted for posted in smaller_problem.whole if merged.isdisjoint(posted.scope)]
+    return Propagated(smaller_problem, twin, start[:-1], position)
 
 
 def _tabulated(block: RuleBlock, restriction: Restriction) -> list[Block]:

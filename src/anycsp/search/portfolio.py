@@ -286,6 +286,12 @@ class Portfolio:
         seconds = time.perf_counter() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, violated, weight, hard, score, found_by))
 
+    def adopt(self, found: Improvement, positions: npt.NDArray[np.int32]) -> None:
+        """The best assignment of a search beside this one, which has told of it: the next bouts begin there."""
+        self._positions, self._score = positions.copy(), found.score
+        if self._tree is not None and not self._tree.tree.exhausted:
+            self._tree.tree.suggest(self._positions)
+
     # ── an objective ─────────────────────────────────────────────────────────────────────────────────
 
     def demand_better(self) -> None:

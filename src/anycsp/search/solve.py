@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.deadline import Deadline, OutOfTime
-from anycsp.engine import Engine, Improvement
+from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.problem import Assignment, Problem, Violation
 from anycsp.model.quadratic import as_soft_constraints
@@ -22,8 +23,8 @@ from anycsp.neural.temperature import Temperature
 from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, drive
-from anycsp.search.engines import make_engine, portfolio
-from anycsp.search.improve import improve
+from anycsp.search.engines import improving_engine, make_engine
+from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
@@ -52,8 +53,9 @@ def solve(
     """Search for an assignment that violates as little as possible, hard constraints first.
 
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
-    in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
-    for neural search unless `search` says otherwise.
+    in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" local search, and on most problems exact
+    search beside it. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search unless
+    `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
     too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an
@@ -81,19 +83,23 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
 
 def searched(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` where there is time to begin."""
-    if problem.objective is not None and problem.objective.expression is not None:
+    plan = plan_for(problem, options)
+    if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
-        if plan_for(problem, options).search == "local":
+        if plan.search in ("local", "auto"):
             return improved(problem, options)
         return optimize(problem, options, solve_with)
-    plan = plan_for(problem, options)
     prepared = prepare(problem, options, plan)
     options = replace(options, time_limit=prepared.graph.deadline)
     engine = make_engine(prepared, plan, options)
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
-    outcome = drive(engine, options.limits, options.callback)
+    try:
+        outcome = drive(engine, options.limits, options.callback)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
 
 
@@ -111,6 +117,7 @@ def unsearched(problem: Problem, options: SearchOptions) -> Result:
 def improved(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` for a problem with an objective, by compiled search."""
     assert problem.objective is not None
+    began = time.perf_counter()
     weighted = as_soft_constraints(problem)
     if weighted is not None:
         found = solve_with(weighted, options)
@@ -133,9 +140,13 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
     prepared = replace(prepared, reduced=replace(prepared.reduced, refuted_by=reduced.refuted_by))
     options = replace(options, time_limit=prepared.graph.deadline)
-    engine = portfolio(prepared, plan, options, bounded)
+    engine = improving_engine(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
-    descent, outcome = improve(reduced.problem, bounded, engine, options)
+    try:
+        descent, outcome = improve(reduced.problem, bounded, engine, options)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
     # The bound may have brought an auxiliary variable along.
     positions = reduced.extended(best[: problem.num_variables])
@@ -143,17 +154,24 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         problem.complete(positions)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
-    result = replace(result, refuted_by=reduced.refuted_by)
+    result = replace(result, refuted_by=reduced.refuted_by, seconds=time.perf_counter() - began)
     if descent.positions is None:
         return result
     return replace(
         result,
-        status="interrupted" if outcome.interrupted else "satisfied",
+        status=_status_of_descent(descent, plan, outcome),
         best_step=descent.step,
         best_seconds=descent.seconds,
         found_by=descent.found_by,
         trace=descent.trace,
     )
+
+
+def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome) -> str:
+    """Exact search claims its proofs, whichever part of it found them."""
+    if descent.proved and plan.search == "auto":
+        return "optimal"
+    return "interrupted" if outcome.interrupted else "satisfied"
 
 
 def report(
@@ -206,8 +224,11 @@ def status_of(problem: Problem, counted: Violation, objective: dict[str, Any] | 
     """An assignment that leaves the objective undefined satisfies nothing; that all do proves nothing either, the
     constraints alone might hold."""
     asked = problem.objective
+    own = asked is not None and asked.expression is not None
+    if outcome.proved and (own or counted.violated):
+        return "optimal"
     if counted.violated == 0 and (asked is None or objective is not None):
-        return "satisfied"
+        return "interrupted" if own and outcome.interrupted else "satisfied"
     if outcome.refuted and not (asked is not None and asked.may_be_undefined(problem.bounds)):
         return "unsatisfiable"
     return "interrupted" if outcome.interrupted else "best-effort"
