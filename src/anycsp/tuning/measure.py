@@ -54,7 +54,7 @@ class Curve:
 
 
 Searcher = Heuristic | Model | None
-"""Settings of compiled search, a network's search, or (None) the default."""
+"""Settings of compiled search, a network's search, or (None) compiled search as it is by default."""
 
 
 def search_curve(
@@ -78,10 +78,12 @@ def search_curve(
         points.append((now, quality(problem, progress)))
         return points[-1][1] <= target or now >= patience
 
-    model = "auto" if searcher is None else searcher
-    result = solve_with(problem, SearchOptions(model, "auto", limit, seed=seed, threads=1, callback=listen))
+    model, search = "auto" if searcher is None else searcher, "neural" if isinstance(searcher, Model) else "local"
+    result = solve_with(problem, SearchOptions(model, search, limit, seed=seed, threads=1, callback=listen))
     if not _optimises(problem):  # then the search knows to the microsecond when it found what
         points += [(offset + p.seconds, _violation(p.hard_violated, p.violated_weight)) for p in result.trace]
+    if not points:  # the time was up before there was anything to search
+        points.append((clock.now() - began, math.inf))
     points.sort()
     return Curve([s for s, _ in points], [q for _, q in points], _optimises(problem))
 
