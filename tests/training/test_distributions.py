@@ -64,7 +64,7 @@ def test_a_draw_depends_on_seed_and_index_only(name: str) -> None:
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_structured_draws_have_a_solution(name: str) -> None:
     for problem in draws(name, 5, **STRUCTURED[name]):
-        assert solve(problem, time_limit=5, threads=1).status == "satisfied"
+        assert solve(problem, search="local", time_limit=60, threads=1).status == "satisfied"
 
 
 def test_structured_draws_ask_for_no_more_than_their_own_solution() -> None:

@@ -17,7 +17,9 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=15, show_default=True, help="In all.")
+@click.option(
+    "--minutes", type=click.FloatRange(min=0, min_open=True), default=15, show_default=True, help="Of processor time."
+)
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for what was learnt."
 )

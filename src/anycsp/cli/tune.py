@@ -20,7 +20,9 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("distribution")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=20, show_default=True, help="In all.")
+@click.option(
+    "--minutes", type=click.FloatRange(min=0, min_open=True), default=20, show_default=True, help="Of processor time."
+)
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File of settings to write."
 )
@@ -58,8 +60,8 @@ def tune(
     """Find settings of compiled search for DISTRIBUTION (quasigroup, sat, …, or files:FOLDER).
 
     Strategies, their parameters, restarts and presolving are tried on instances, and judged on others: what is not
-    better there than the default is not kept. Processor time is measured, so that other work on the machine counts
-    only through how much can be tried. Ctrl-C ends; --resume goes on.
+    better there than the default is not kept. All times are processor time: on a machine that others use --minutes
+    take longer, and find the same. Ctrl-C ends; --resume goes on.
     """
     from anycsp.threads import available_threads
     from anycsp.tuning.instances import Family

@@ -97,8 +97,7 @@ class Laboratory:
         """`limit`: the seconds that a search has."""
         self.family, self.limit = family, limit
         self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _adopt, (family,)) if processes > 1 else None
-        self.seconds = 0.0
-        """Of processor time, all searches together."""
+        self._processes, self._seconds = processes, 0.0
         self.ladders: list[list[float]] = []
 
     def __enter__(self) -> Laboratory:
@@ -114,6 +113,11 @@ class Laboratory:
         self.ladders = [targets(p, curve, self.limit) for p, curve in zip(self.family.problems, curves, strict=True)]
         if all(math.isinf(ladder[-1]) for ladder in self.ladders):
             raise AnyCSPError(f"the default search reaches nothing in {self.limit:g} s: give more --seconds")
+
+    @property
+    def minutes(self) -> float:
+        """Of processor time that every process has searched for. On a machine that others use, more pass meanwhile."""
+        return self._seconds / self._processes / 60
 
     @property
     def size(self) -> int:
@@ -148,7 +152,7 @@ class Laboratory:
             results = [_search(self.family, self.limit, task) for task in tasks]
         else:
             results = list(self._pool.map(_search_here, [self.limit] * len(tasks), tasks))
-        self.seconds += sum(seconds for _, seconds in results)
+        self._seconds += sum(seconds for _, seconds in results)
         return [curve for curve, _ in results]
 
 

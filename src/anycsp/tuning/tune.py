@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 
 AT_LEAST = 16
 """Searches that decide between two settings, at first."""
+SILENCE = 15.0
+"""Seconds without a word, at most, but for what one setting takes."""
 JUDGING = 0.25
 """The share of the time that is kept for the held-out instances."""
 LINE: Schema = {"point": TABLE, "value": number(-1e9, 1e9), "champion": whole(0, 1), "document": TABLE}
@@ -73,19 +74,16 @@ class Tuner:
         self._study = _study(seed)
         self._plain = _default_strategies(family)
         self._tried = 0
-        self._seconds = 0.0
+        self._minutes = 0.0
 
     def run(self, minutes: float, command: Sequence[str] = ()) -> Tuned:
-        """Tune for so many minutes in all, judging included."""
-        began = time.perf_counter()
+        """Tune for so many minutes of every process's processor time, a part of them for judging."""
         found = self.search(minutes * (1 - JUDGING))
         tuned = self._judge(found)
-        spent = {"minutes": round((time.perf_counter() - began) / 60, 2), "cpu_minutes": round(self._seconds / 60, 2)}
-        return replace(tuned, heuristic=replace(tuned.heuristic, provenance=self._provenance(tuned, command, spent)))
+        return replace(tuned, heuristic=replace(tuned.heuristic, provenance=self._provenance(tuned, command)))
 
     def search(self, minutes: float) -> Heuristic | None:
         """The best settings that were found; None where that is the default."""
-        deadline = time.perf_counter() + 60 * minutes
         with Laboratory(self._family, self._limit, self._processes) as laboratory:
             laboratory.make_ladders()
             pairs = ordered_pairs(laboratory.size, self._seeds, self._seed)
@@ -94,9 +92,13 @@ class Tuner:
             race.prepare()
             self._report(f"default: {np.exp(race.champion.mean):.3g} s to a target, {laboratory.size} instances")
             offset = self._try(race, offset)
-            while time.perf_counter() < deadline:
+            reported = 0.0
+            while (spent := laboratory.minutes) < minutes:
+                if 60 * (spent - reported) > SILENCE:
+                    reported = spent
+                    self._report(f"{self._tried} tried in {spent:.1f} of {minutes:.1f} minutes")
                 offset = self._try(race, offset)
-            self._seconds += laboratory.seconds
+            self._minutes += laboratory.minutes
         return race.champion.heuristic
 
     def _try(self, race: Race, offset: float) -> float:
@@ -141,18 +143,19 @@ class Tuner:
         """Both on instances that nothing was tuned on, in turns; what is not better there is not kept."""
         with Laboratory(self._family.to_judge(self._judges), self._limit, self._processes) as laboratory:
             default, tuned = laboratory.judge([None, found], self._seeds)
-            self._seconds += laboratory.seconds
+            self._minutes += laboratory.minutes
         measured = gain(default.costs, tuned.costs)
         kept = found if found is not None and measured.speedup > 1 else Heuristic()
         return Tuned(kept, measured, self._tried)
 
-    def _provenance(self, tuned: Tuned, command: Sequence[str], spent: Mapping[str, float]) -> dict[str, Any]:
+    def _provenance(self, tuned: Tuned, command: Sequence[str]) -> dict[str, Any]:
         return {
             "command": shlex.join(command),
             "seed": self._seed,
             "instances": self._family.hash,
             "seconds": self._limit,
-            **spent,
+            "minutes": round(self._minutes, 2),
+            "processes": self._processes,
             "settings_tried": tuned.tried,
             "held_out_instances": tuned.gain.instances,
             "held_out_seeds": self._seeds,
