@@ -54,7 +54,8 @@ def _usual_format(problem: Problem) -> str:
     if problem.objective is not None and problem.objective.kind == "cut":
         return "rudy"
     clauses = formula(problem)
-    unweighted = clauses is not None and (clauses.terms.weight == 1).all() and not clauses.terms.hard.any()
+    hard = clauses is not None and clauses.terms.hard.any() and not problem.scoring.all_required
+    unweighted = clauses is not None and (clauses.terms.weight == 1).all() and not hard
     return "cnf" if unweighted and problem.objective is None else "json"
 
 

@@ -238,8 +238,8 @@ def verdict(problem: Problem, result: Result) -> str:
 
 def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
     """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to, or the
-    value of an objective to minimize or maximize; nothing while a hard constraint is violated."""
-    if hard_violated:
+    value of an objective to minimize or maximize; nothing while a constraint that comes before others is violated."""
+    if hard_violated and not problem.scoring.all_required:
         return ""
     if problem.objective is not None and problem.objective.expression is not None:
         return "" if value is None else _number(value)

@@ -58,8 +58,9 @@ class Outcome:
     """Nothing satisfies all that is required."""
 
 
-def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> Outcome:
-    """Run a started engine of one instance."""
+def drive(engine: Engine, limits: Limits, callback: Callback | None = None, *, all_required: bool = False) -> Outcome:
+    """Run a started engine of one instance. Where everything is required the engine knows nothing hard, and each
+    violated constraint is a hard one."""
     began = time.perf_counter()
     best: Improvement | None = None
     trace: list[TracePoint] = []
@@ -70,6 +71,8 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
         for candidate in engine.improvements():
             if best is None or candidate.score < best.score:
                 best, improved = candidate, True
+                if all_required:
+                    best = best._replace(hard=best.violated)
                 trace.append(TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by))
         assert best is not None, "an engine reports its starting assignment as its first improvement"
         elapsed = time.perf_counter() - began

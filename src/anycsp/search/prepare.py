@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.memory import check_memory
 from anycsp.model.problem import Assignment, Problem
@@ -64,13 +65,13 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
     return model if options.guidance is None else replace(model, guidance=options.guidance)
 
 
-def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
-    """Refuse what would not fit in memory, presolve, compile. A hint is an assignment of the whole problem, so with
-    one nothing is taken away from it."""
+def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind: bool = True) -> Prepared:
+    """Refuse what would not fit in memory, presolve, compile (`of_one_kind` as there). A hint is an assignment of the
+    whole problem, so with one nothing is taken away from it."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
     wanted = options.presolve and options.hint is None
     reduced = presolved(problem) if wanted else Presolved(problem)
-    return Prepared(problem, reduced, compile_graph(reduced.problem))
+    return Prepared(problem, reduced, compile_graph(reduced.problem, of_one_kind=of_one_kind))
 
 
 def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArray[np.int64]:
@@ -87,8 +88,12 @@ def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArra
 def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The random starts with the hinted variables set, in every run."""
     if isinstance(hint, Mapping):
+        hint = problem.by_name(hint)
         for name, value in hint.items():
-            start[:, problem.index(name)] = problem.domain(name).position(value)
+            try:
+                start[:, problem.index(name)] = problem.domain(name).position(value)
+            except ProblemError as error:
+                raise ProblemError(f"the hint for {name!r}: {error}") from None
         unhinted = [x for x in problem.definitions if problem.names[x] not in hint]
         for row in start:
             problem.complete(row, unhinted)

@@ -71,6 +71,7 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
     if problem.objective is not None and problem.objective.expression is not None:
+        _refuse_wishes(problem)
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
         if plan_for(problem, options).search == "local":
@@ -81,8 +82,19 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     engine = make_engine(prepared, plan, options)
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
-    outcome = drive(engine, options.limits, options.callback)
+    alone = prepared.problem.scoring.all_required
+    outcome = drive(engine, options.limits, options.callback, all_required=alone)
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
+
+
+def _refuse_wishes(problem: Problem) -> None:
+    """What a violation costs beside an objective is for the user to say."""
+    hard = np.concatenate([np.ones(0, dtype=np.bool_), *(block.terms.hard for block in problem.blocks)])
+    if not hard.all() and hard.any():
+        raise ProblemError(
+            "an objective beside soft constraints: leave their weight away, or put the wish into the objective, as in "
+            "minimize(cost + 3 * ~(x == y))"
+        )
 
 
 def improved(problem: Problem, options: SearchOptions) -> Result:
@@ -104,7 +116,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     except TooWide:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
-    prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
+    prepared = prepare(bounded.problem, replace(options, presolve=False), plan, of_one_kind=False)
     engine = portfolio(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
     descent, outcome = improve(problem, bounded, engine, options)
