@@ -267,7 +267,7 @@ class Problem(GlobalConstraints):
 
     def define(self, expression: Operand, name: str | None = None) -> Variable:
         """An auxiliary variable equal to the expression. Answers omit it; its domain is what can occur."""
-        self._check_own(expression)
+        self.check_own(expression)
         scope = scope_of(expression)
         if combinations(self, scope) <= DENSE_LIMIT:
             axes = np.meshgrid(*(self._domain_of[x].values for x in scope), indexing="ij") if scope else []
@@ -347,7 +347,7 @@ class Problem(GlobalConstraints):
         """The index of a variable given by handle, name or index."""
         if isinstance(variable, Variable):
             if variable.origin is not self._origin:
-                self._check_own(variable)
+                self.check_own(variable)
             index = variable.index
         elif isinstance(variable, Expression):
             raise ProblemError(f"{shown(variable)} is an expression: only a variable can stand here, or define(…) one")
@@ -374,7 +374,7 @@ class Problem(GlobalConstraints):
     def _scope(self, scope: Scope) -> IntArray:
         return np.array([self.index(v) for v in flat(scope)], dtype=np.int64)
 
-    def _check_own(self, expression: Operand) -> None:
+    def check_own(self, expression: Operand) -> None:
         """Refuse the variables of another problem: here they would mean whatever has their index."""
         for node in postorder(expression):
             if isinstance(node, Variable) and node.origin is not self._origin and node.origin is not None:
@@ -421,7 +421,7 @@ class Problem(GlobalConstraints):
             others, other = linear_form(expression.operands[1], -1)
             if self._add_linear_form(parts + others, expression.operator, -(constant + other), place):
                 return
-        self._check_own(expression)
+        self.check_own(expression)
         self.add_block(block_of(self, expression, Terms.of(self._constraints, *place)))
 
     def _add_linear_form(
@@ -434,7 +434,7 @@ class Problem(GlobalConstraints):
             if type(part) is not Variable:
                 return False
             if part.origin is not self._origin:
-                self._check_own(part)
+                self.check_own(part)
             low, high = self._domain_of[part.index].bounds
             reach += abs(coefficient) * max(-low, high)
             merged[part.index] = merged.get(part.index, 0) + coefficient
@@ -529,12 +529,12 @@ class Problem(GlobalConstraints):
 
     def minimize(self, expression: Operand) -> None:
         """Among assignments that violate nothing, prefer a small value of the expression."""
-        self._check_own(expression)
+        self.check_own(expression)
         self.objective = Objective("minimize", expression=expression)
 
     def maximize(self, expression: Operand) -> None:
         """Among assignments that violate nothing, prefer a large value of the expression."""
-        self._check_own(expression)
+        self.check_own(expression)
         self.objective = Objective("maximize", expression=expression)
 
     def add_table(
@@ -677,7 +677,14 @@ class Problem(GlobalConstraints):
 
     def require_all(self) -> None:
         """Make every constraint hard: what an optimisation problem means by its constraints."""
-        self._blocks = [replace(b, terms=replace(b.terms, hard=np.ones(len(b), dtype=np.bool_))) for b in self.blocks]
+        self._set_hard(True)
+
+    def relax_all(self) -> None:
+        """Make every constraint soft, with the weight it has."""
+        self._set_hard(False)
+
+    def _set_hard(self, hard: bool) -> None:
+        self._blocks = [replace(b, terms=replace(b.terms, hard=np.full(len(b), hard))) for b in self.blocks]
         self._scoring = None
 
     def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
