@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from anycsp.deadline import Deadline
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -16,9 +19,9 @@ if TYPE_CHECKING:
 class ProgressLine:
     """A context around a search on a terminal; `show` is called with its progress."""
 
-    def __init__(self, enabled: bool, time_limit: float | None, steps: int | None) -> None:
+    def __init__(self, enabled: bool, deadline: Deadline, steps: int | None) -> None:
         self.visible = enabled and sys.stderr.isatty()
-        self._time_limit, self._steps = time_limit, steps
+        self._deadline, self._steps = deadline, steps
         self._live: Live | None = None
         self._shown = 0.0
 
@@ -45,10 +48,8 @@ class ProgressLine:
 
     def text(self, progress: Progress, best: str) -> str:
         rate = progress.step / progress.seconds if progress.seconds > 0 else 0.0
-        left = []
-        if self._time_limit is not None:
-            left.append(max(0.0, self._time_limit - progress.seconds))
+        left = [self._deadline.left]
         if self._steps is not None and rate > 0:
             left.append((self._steps - progress.step) / rate)
-        ending = f"  {min(left):.0f} s left" if left else ""
+        ending = f"  {min(left):.0f} s left" if min(left) < math.inf else ""
         return f"best {best}  step {progress.step:,}  {rate:,.0f} steps/s  {progress.seconds:.0f} s{ending}"

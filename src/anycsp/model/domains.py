@@ -66,8 +66,8 @@ class Domain:
 
     def position(self, value: int | str) -> int:
         """The position of a value given as integer or label."""
-        key = value if isinstance(value, str) else int(value)
-        position = self._positions.get(key)
+        known = isinstance(value, (str, int, np.integer))
+        position = self._positions.get(value if isinstance(value, str) else int(value)) if known else None
         if position is None:
             raise ProblemError(f"value {value!r} is outside the domain {self.summary()}")
         return position

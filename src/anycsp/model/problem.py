@@ -765,6 +765,13 @@ class Problem(GlobalConstraints):
             at = int(self._domain_of[x].positions_of(np.array([value], dtype=np.int64))[0])
             positions[x] = 0 if undefined or at < 0 else at
 
+    def completed(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
+        """These positions, without variables that are not of this problem, its auxiliary ones set."""
+        result = np.array(positions[: len(self._names)], dtype=np.int32)
+        if self.definitions:
+            self.complete(result)
+        return result
+
     def assignment(self, positions: npt.NDArray[np.integer[Any]]) -> dict[str, Value]:
         """The assignment by name, in labels where the domain has them; without auxiliary variables."""
         pairs = enumerate(zip(self._names, self._domain_of, positions, strict=True))

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.model.problem import Problem
 from anycsp.presolve.clique import clique_fixed
 from anycsp.presolve.peel import peel
@@ -44,13 +45,13 @@ class Presolved:
         return positions.astype(np.int32)
 
 
-def presolved(problem: Problem) -> Presolved:
+def presolved(problem: Problem, deadline: Deadline = NEVER) -> Presolved:
     """What can wait is set aside; where that leaves a clique of all colours, its colours are fixed, and more may
-    wait."""
-    peeled = peel(problem)
-    fixed = clique_fixed(peeled.problem)
+    wait. What the time does not suffice for is left as it is."""
+    peeled = peel(problem, deadline)
+    fixed = clique_fixed(peeled.problem, deadline)
     if fixed is not None:
-        rest = peel(fixed.problem)
+        rest = peel(fixed.problem, deadline)
         if _values(rest.problem) <= LARGEST_SHARE * _values(peeled.problem):
             return Presolved(rest.problem, [peeled, fixed, rest])
     return Presolved(peeled.problem, [peeled])

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.driver import Callback, Limits, Outcome, Progress, drive
+from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import Portfolio
 from anycsp.search.result import TracePoint
@@ -45,8 +46,7 @@ def improve(
     assert problem.objective is not None
     while True:
         elapsed = time.perf_counter() - began
-        limits = _left(options.limits, elapsed)
-        outcome = drive(engine, limits, _relayed(options.callback, descent, elapsed))
+        outcome = drive(engine, options.limits, _relayed(options.callback, descent, elapsed), whole=problem.completed)
         if outcome.best.violated > 0:
             descent.proved = outcome.refuted
             return descent, outcome
@@ -66,13 +66,10 @@ def improve(
         engine.demand_better()
 
 
-def _left(limits: Limits, elapsed: float) -> Limits:
-    seconds = None if limits.seconds is None else max(0.0, limits.seconds - elapsed)
-    return replace(limits, seconds=seconds)
-
-
 def _progress(descent: Descent, seconds: float, improved: bool) -> Progress:
-    return Progress(descent.step, seconds, 0, 0.0, 0, improved, descent.value)
+    assert descent.positions is not None
+    best = partial(descent.problem.completed, descent.positions)
+    return Progress(descent.step, seconds, 0, 0.0, 0, improved, descent.value, best=best)
 
 
 def _relayed(callback: Callback | None, descent: Descent, before: float) -> Callback | None:

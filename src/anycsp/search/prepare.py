@@ -70,8 +70,12 @@ def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind
     whole problem, so with one nothing is taken away from it."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
     wanted = options.presolve and options.hint is None
-    reduced = presolved(problem) if wanted else Presolved(problem)
-    return Prepared(problem, reduced, compile_graph(reduced.problem, of_one_kind=of_one_kind))
+    options.deadline.check()
+    reduced = presolved(problem, options.deadline) if wanted else Presolved(problem)
+    options.deadline.check()
+    graph = compile_graph(reduced.problem, of_one_kind=of_one_kind)
+    options.deadline.check()
+    return Prepared(problem, reduced, graph)
 
 
 def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArray[np.int64]:
@@ -80,9 +84,19 @@ def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArra
     start = initial_positions(prepared.graph.domains.sizes, options.seed, range(plan.runs))
     if options.hint is not None:
         return _hinted(prepared.whole, options.hint, start)
-    if plan.search != "neural" and (first := constructed(prepared.problem)) is not None:
+    if plan.search != "neural" and (first := constructed(prepared.problem, options.deadline)) is not None:
         start[0] = first
     return start
+
+
+def first_positions(problem: Problem, options: SearchOptions) -> npt.NDArray[np.int32]:
+    """[variables]: the hint, otherwise random positions; where nothing is prepared."""
+    start = initial_positions(problem.domain_sizes, options.seed, range(1))
+    positions: npt.NDArray[np.int32] = (start if options.hint is None else _hinted(problem, options.hint, start))[0]
+    positions = positions.astype(np.int32)
+    if options.hint is None:
+        problem.complete(positions)
+    return positions
 
 
 def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

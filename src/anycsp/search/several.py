@@ -36,10 +36,9 @@ def several(
         )
     began, found = time.perf_counter(), list[Result]()
     for left in range(solutions, 0, -1):
-        spent = time.perf_counter() - began
-        seconds = None if options.seconds is None else max(0.0, options.seconds - spent) / left
+        share = options.deadline.within(options.deadline.left / left)
         demanded = problem if not found else _demanded(problem, found, variables, min_distance)
-        result = run(demanded, replace(options, time_limit=seconds, hint=options.hint if not found else None))
+        result = run(demanded, replace(options, time_limit=share, hint=options.hint if not found else None))
         counted = problem.violation_of_positions(result.positions)
         if found and (result.violated > counted.violated or _worse(problem, counted.hard, found[0])):
             break  # nothing else was found, or nothing else that holds what is required

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.engine import Engine
+from anycsp.deadline import Deadline, OutOfTime
+from anycsp.engine import Engine, Improvement
 from anycsp.errors import AnyCSPError, ProblemError
-from anycsp.model.problem import Assignment, Problem, Violation
+from anycsp.model.problem import Assignment, Problem, Scope, Violation
 from anycsp.model.quadratic import as_soft_constraints
 from anycsp.neural.engine import profiled
 from anycsp.neural.guidance import Guidance
@@ -19,13 +20,14 @@ from anycsp.neural.models import Model
 from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
 from anycsp.search.bound import BoundedProblem, TooWide
-from anycsp.search.driver import Callback, Outcome, drive
+from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.engines import make_engine, portfolio
 from anycsp.search.improve import improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
-from anycsp.search.prepare import Plan, Prepared, plan_for, prepare, starts
-from anycsp.search.result import Result, objective_of
+from anycsp.search.prepare import Plan, Prepared, first_positions, plan_for, prepare, starts
+from anycsp.search.result import Result, TracePoint, objective_of
+from anycsp.search.several import several
 
 
 def solve(
@@ -33,7 +35,7 @@ def solve(
     *,
     model: str | Model = "auto",
     search: str = "auto",
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
     steps: int | None = None,
     runs: int | None = None,
     seed: int = 0,
@@ -46,6 +48,10 @@ def solve(
     stop: threading.Event | None = None,
     presolve: bool = True,
     profile: bool = False,
+    solutions: int = 1,
+    distinct_on: Scope | None = None,
+    min_distance: int = 1,
+    verbose: bool = False,
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
@@ -53,23 +59,53 @@ def solve(
     in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
     for neural search unless `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
-    (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
-    when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
-    from every assignment that violates nothing, asking for a better one, until its limits. `presolve` sets variables
-    aside that can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint
-    to begin from. `profile` adds where the time of a neural search went to the result.
+    (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
+    too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an
+    objective to minimize or maximize the search goes on from every assignment that violates nothing, asking for a
+    better one, until its limits. `presolve` sets variables aside that can always be given a value last, and fixes the
+    colours of a clique (presolve/), unless there is a hint to begin from. `profile` adds where the time of a neural
+    search went to the result. `verbose` prints every improvement.
+
+    `solutions=k` asks for the k best different assignments, which are then in `Result.solutions`; two of them differ in
+    at least `min_distance` variables of `distinct_on` (of all, where that is None). They share the time.
     """
     options = SearchOptions(
         model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
         stop or threading.Event(), presolve, profile,
     )  # fmt: skip
-    return solve_with(problem, options)
+    options = replace(options, callback=told(problem, callback, verbose))
+    if solutions == 1:
+        return replace(solve_with(problem, options), problem=problem)
+    return several(problem, options, solutions, distinct_on, min_distance, solve_with)
+
+
+def told(problem: Problem, callback: Callback | None, verbose: bool) -> Callback | None:
+    """The callback, told which problem it hears of; `verbose` prints every improvement beside."""
+    if callback is None and not verbose:
+        return None
+
+    def relay(progress: Progress) -> bool | None:
+        if verbose and progress.improved:
+            value = "" if progress.objective is None else f", objective {progress.objective:g}"
+            weight = f", weight {progress.violated_weight:g}" if progress.violated_weight != progress.violated else ""
+            print(f"{progress.seconds:8.2f} s  step {progress.step:,}: {progress.violated} violated{weight}{value}")
+        return None if callback is None else callback(replace(progress, problem=problem))
+
+    return relay
 
 
 def solve_with(problem: Problem, options: SearchOptions) -> Result:
     """`solve`, its options in one object: validate, prepare, make an engine, drive it, report."""
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
+    try:
+        return searched(problem, options)
+    except OutOfTime:
+        return unsearched(problem, options)
+
+
+def searched(problem: Problem, options: SearchOptions) -> Result:
+    """`solve_with` where there is time to begin."""
     if problem.objective is not None and problem.objective.expression is not None:
         _refuse_wishes(problem)
         if options.profile:
@@ -83,18 +119,37 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
     alone = prepared.problem.scoring.all_required
-    outcome = drive(engine, options.limits, options.callback, all_required=alone)
+    outcome = drive(
+        engine,
+        options.limits,
+        options.callback,
+        whole=lambda positions: problem.completed(prepared.extended(positions)),
+        all_required=alone,
+    )
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
 
 
 def _refuse_wishes(problem: Problem) -> None:
     """What a violation costs beside an objective is for the user to say."""
-    hard = np.concatenate([np.ones(0, dtype=np.bool_), *(block.terms.hard for block in problem.blocks)])
-    if not hard.all() and hard.any():
+    terms = [block.terms for block in problem.blocks]
+    soft = any((~t.hard).any() for t in terms)
+    one_kind = not any(t.hard.any() or (t.weight != 1).any() for t in terms)  # as files say that all shall hold
+    if soft and not one_kind:
         raise ProblemError(
             "an objective beside soft constraints: leave their weight away, or put the wish into the objective, as in "
             "minimize(cost + 3 * ~(x == y))"
         )
+
+
+def unsearched(problem: Problem, options: SearchOptions) -> Result:
+    """Where the time is up before there is an engine: what the search would have begun with."""
+    plan = plan_for(problem, options)
+    positions = first_positions(problem, options)
+    counted = problem.violation_of_positions(positions)
+    best = Improvement(0, 0.0, 0, 0, counted.violated, counted.weight, counted.hard, 0, "initial")
+    trace = [TracePoint(0, 0.0, counted.violated, counted.weight, counted.hard, "initial")]
+    outcome = Outcome(best, trace, 0.0, options.stop.is_set(), refuted=False)
+    return result_of(problem, positions, counted, plan, options, None, outcome, 1.0)
 
 
 def improved(problem: Problem, options: SearchOptions) -> Result:
@@ -121,9 +176,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     engine.start(starts(prepared, options, plan))
     descent, outcome = improve(problem, bounded, engine, options)
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
-    positions = best[: problem.num_variables].copy()  # the bound may have brought an auxiliary variable along
-    if problem.definitions:
-        problem.complete(positions)
+    positions = problem.completed(best)  # the bound may have brought an auxiliary variable along
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
     if descent.positions is None:
@@ -155,11 +208,11 @@ def result_of(
     counted: Violation,
     plan: Plan,
     options: SearchOptions,
-    engine: Engine,
+    engine: Engine | None,
     outcome: Outcome,
     units: float,
 ) -> Result:
-    """`units`: how many the engine's scores have for a weight of 1."""
+    """`units`: how many the engine's scores have for a weight of 1. Without an engine nothing was searched."""
     best, objective = outcome.best, objective_of(problem, counted.weight, positions)
     return Result(
         status=status_of(problem, counted, objective, outcome),
@@ -169,7 +222,7 @@ def result_of(
         constraints=problem.num_constraints,
         objective=objective,
         assignment=problem.assignment(positions),
-        steps=engine.steps,
+        steps=0 if engine is None else engine.steps,
         seconds=outcome.seconds,
         best_step=best.step,
         best_seconds=best.seconds,
@@ -180,7 +233,7 @@ def result_of(
         found_by=best.found_by,
         positions=positions,
         trace=outcome.trace,
-        best_per_run=[int(score) / units for score in engine.best_score()[:, 0]],
+        best_per_run=[] if engine is None else [int(score) / units for score in engine.best_score()[:, 0]],
     )
 
 
