@@ -40,6 +40,12 @@ class ProgressLine:
         if self._live is not None:
             self._live.__exit__(kind, error, trace)
 
+    def clear(self) -> None:
+        """Make room for a line of output: the next `show` draws below it."""
+        if self._live is not None:
+            self._live.update("", refresh=True)
+            self._shown = 0.0
+
     def show(self, progress: Progress, best: str) -> None:
         now = time.perf_counter()
         if self._live is not None and now - self._shown > 0.1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import anycsp
+from anycsp.cli.explain import explanation
 from anycsp.cli.options import (
     colors_option,
     file_argument,
@@ -92,6 +92,15 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
+@click.option(
+    "--solutions",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="The K best different assignments, as comments after the best, or `solutions` in JSON.",
+)
+@click.option("--explain", is_flag=True, help="List what the answer violates, on stderr, by weight and with values.")
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
 @click.pass_obj
 def solve(
@@ -105,6 +114,8 @@ def solve(
     trace: str | None,
     quiet: bool,
     time_limit: float | None,
+    explain: bool,
+    solutions: int,
     **options: Any,
 ) -> int:
     """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
@@ -116,6 +127,8 @@ def solve(
     report = Report(chosen, as_json, quiet)
     try:
         if chosen.takes_colors and colors is None:
+            if solutions > 1:
+                raise click.UsageError("--solutions needs --colors", click.get_current_context())
             graph = read_graph(source)
             limits = {"stop": report.stop, "time_limit": _extended(deadline, time_limit)}
             problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
@@ -124,6 +137,7 @@ def solve(
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
             deadline = _extended(deadline, time_limit)
+            options["solutions"] = solutions
             result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
     except UnsupportedError:
         report.unsupported()
@@ -133,6 +147,8 @@ def solve(
     except TooLargeError as error:
         raise TooLargeError(f"{file}: {error}") from None
     report.answer(problem, result)
+    if explain:
+        click.echo("\n".join(explanation(result)), err=True)
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
     if result.profile is not None:
@@ -212,13 +228,13 @@ class Report:
         from anycsp.search import solve as run_search
 
         with ProgressLine(not self._quiet, options["time_limit"], options["steps"]) as line:
-            # On a terminal the progress line shows the best; `o` lines in between would tear it.
-            stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
+            stream = not (self._json or self._quiet)
 
             def callback(progress: Progress) -> None:
                 self._has_answer()
                 best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
+                    line.clear()
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
                 line.show(progress, (best or _number(progress.violated_weight)) + hard)
@@ -255,6 +271,11 @@ class Report:
             self._objective(best)
         print(f"s {verdict(problem, result)}")
         print("\n".join(self._format.answer(problem, result.positions)))
+        for number, other in enumerate(result.solutions[1:], start=2):
+            value = "" if other.objective is None else f", {other.objective['kind']} {other.objective['value']}"
+            self.comment(f"solution {number}: weight {_number(other.violated_weight)} violated{value}")
+            for line in self._format.answer(problem, other.positions):
+                self.comment(line)
 
 
 def verdict(problem: Problem, result: Result) -> str:
