@@ -44,14 +44,14 @@ def _zstd() -> Any:
 
 
 class ZstdStream:
-    """A zstd file being read, frame by frame; damage is an OSError and a missing end an EOFError, as with the others."""
+    """A zstd file being read, frame by frame; damage is an OSError, a missing end an EOFError, as with the others."""
 
     PIECE = 1 << 14
     """Compressed bytes taken at once: small, so that what expands out of proportion is seen in time."""
 
     def __init__(self, file: Any, mode: str = "rb") -> None:
         self._module = _zstd()
-        self._file = open(file, mode) if isinstance(file, (str, Path)) else file
+        self._file = open(file, mode) if isinstance(file, (str, Path)) else file  # noqa: SIM115  # closed in __exit__
         self._frame: Any = None
 
     def read(self, size: int) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import html
 from anycsp.constraints.all_different import all_different
 from anycsp.constraints.base import Block, Terms
 from anycsp.constraints.clause import ClauseBlock
@@ -149,6 +150,21 @@ class Problem(GlobalConstraints):
     def __repr__(self) -> str:
         label = f"{self.name!r}, " if self.name else ""
         return f"Problem({label}{self.num_variables} variables, {self.num_constraints} constraints)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: sizes and kinds."""
+        sizes = self.domain_sizes
+        kinds = {block.kind: len(block) for block in self.blocks if len(block)}
+        required = sum(int(block.terms.hard.sum()) for block in self.blocks)
+        rows: dict[str, object] = {
+            "variables": f"{self.num_variables:,}",
+            "domains": f"{sizes.min()} to {sizes.max()} values" if len(sizes) else "none",
+            "constraints": f"{self.num_constraints:,}: {required:,} required, {self.num_constraints - required:,} soft",
+            "kinds": ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) or "none",
+        }
+        if self.objective is not None:
+            rows["objective"] = self.objective.kind
+        return html.table(f"Problem {self.name}".rstrip(), rows)
 
     # ── variables ────────────────────────────────────────────────────────────────────────────────
 

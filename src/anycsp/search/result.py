@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import html
 from anycsp.errors import ProblemError
 from anycsp.model.expressions import Operation, evaluate, shown
 from anycsp.model.problem import Problem, Value
@@ -126,6 +127,18 @@ class Result(Answer):
     def violated_constraints(self) -> list[ViolatedConstraint]:
         """What does not hold, required constraints first, then by falling weight."""
         return [] if self.problem is None else violated_constraints(self.problem, self.positions)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how it ended, the curve of the violated weight, and what is left."""
+        rows: dict[str, object] = {
+            "status": self.status,
+            "violated": f"{self.violated:,} of {self.constraints:,} (weight {self.violated_weight:g})",
+            "objective": "none" if self.objective is None else f"{self.objective['kind']} {self.objective['value']}",
+            "search": f"{self.search}, found by {self.found_by} after {self.best_seconds:.2f} of {self.seconds:.2f} s",
+        }
+        rows |= {f"violated {c.number}": str(c) for c in self.violated_constraints[:5]}
+        points = [(point.seconds, point.violated_weight) for point in self.trace]
+        return html.table("Result", rows) + html.curve(points, self.seconds, "violated weight")
 
     def to_json(self) -> dict[str, Any]:
         """The object that `anycsp solve --json` prints."""
