@@ -336,20 +336,20 @@ class Array(np.ndarray[Any, np.dtype[np.object_]]):
     def __bool__(self) -> bool:
         raise ExpressionError("an array of conditions is neither true nor false: write all_of(a) or any_of(a)")
 
-    def sum(self, axis: int | None = None) -> Any:  # type: ignore[override]
+    def sum(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
         """The total, or an array of totals along an axis."""
         return self._folded(total, axis)
 
-    def min(self, axis: int | None = None) -> Any:  # type: ignore[override]
+    def min(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
         return self._folded(minimum, axis)
 
-    def max(self, axis: int | None = None) -> Any:  # type: ignore[override]
+    def max(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
         return self._folded(maximum, axis)
 
-    def all(self, axis: int | None = None) -> Any:  # type: ignore[override]
+    def all(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
         return self._folded(all_of, axis)
 
-    def any(self, axis: int | None = None) -> Any:  # type: ignore[override]
+    def any(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
         return self._folded(any_of, axis)
 
     def _folded(self, fold: Callable[..., Operation], axis: int | None) -> Any:
