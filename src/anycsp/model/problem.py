@@ -131,6 +131,8 @@ class Problem(GlobalConstraints):
         self._blocks: list[Block | Gathered] = []
         self.constraint_names: dict[int, str] = {}
         """The names of constraints that have one, by their number."""
+        self.written: dict[int, Operand] = {}
+        """What the user wrote where a named constraint became something else, such as a table; by its number."""
         self._constraints = 0
         self._domains: Domains | None = None
         self._sizes: IntArray | None = None
@@ -424,6 +426,7 @@ class Problem(GlobalConstraints):
         added = range(first, self._constraints)
         if name is not None:
             self._name(added, name)
+            self.written.update(zip(added, expressions, strict=True))
         return Constraint(self, expressions, added, weight, hard, name)
 
     def _add_expression(self, expression: Operand, place: tuple[float, bool]) -> None:
@@ -497,6 +500,7 @@ class Problem(GlobalConstraints):
             else:
                 raise ProblemError("only_enforce_if: the constraint is in use already; write add(condition.implies(…))")
             self.constraint_names.pop(place, None)
+            self.written.pop(place, None)
         self._constraints = places.start
         self._scoring = None
 
@@ -689,6 +693,7 @@ class Problem(GlobalConstraints):
             raise ProblemError(f"an order of the constraints names each of 0..{self._constraints - 1} once")
         self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self.blocks]
         self.constraint_names = {int(place[number]): name for number, name in self.constraint_names.items()}
+        self.written = {int(place[number]): expression for number, expression in self.written.items()}
         self._scoring = None
 
     def require_all(self) -> None:

@@ -56,7 +56,11 @@ def violated_constraints(problem: Problem, positions: npt.NDArray[np.integer[Any
                     problem.constraint_names.get(number, ""),
                     bool(block.terms.hard[row]),
                     float(block.terms.weight[row]),
-                    _text(plain, [problem.names[x] for x in scope]),
+                    _shortened(
+                        text_of(problem.written[number])
+                        if number in problem.written
+                        else _text(plain, [problem.names[x] for x in scope])
+                    ),
                     {problem.names[x]: problem.domain(x).external(int(positions[x])) for x in scope},
                 )
             )
@@ -80,4 +84,8 @@ def _text(plain: dict[str, Any], names: list[str]) -> str:
             text = f"({over}) {'in' if side == 'allowed' else 'not in'} {plain[side]}"
     else:
         text = f"{kind}({over})" + (f" {plain['operator']} {plain['bound']}" if "bound" in plain else "")
+    return text
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
