@@ -85,9 +85,9 @@ class LazyGroup(click.Group):
 def anycsp(ctx: click.Context) -> None:
     """anycsp: one learned search for any constraint problem.
 
-    Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), weighted CSPs (.wcsp, .cfn),
-    constraint models (XCSP3) and anything else as JSON, compressed or not, and searches for an assignment that
-    satisfies all constraints, or as many as it can.
+    Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), QUBO (.qubo, .coo),
+    pseudo-Boolean problems (.opb, .wbo), weighted CSPs (.wcsp, .cfn), constraint models (XCSP3) and anything else as
+    JSON, compressed or not, and searches for an assignment that satisfies all constraints, or as many as it can.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +33,14 @@ from anycsp.model.problem import Problem
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
 
-EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20}
+EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20, "optimal": 30}
 """Those of the solver competitions; every other status ends with 0."""
 
 LEAST_SECONDS = 0.1
 """Of search after reading, or as many as were asked for where that is less."""
+
+WRITING_SECONDS = 1e-6
+"""Per variable, for the answer to be written."""
 
 EPILOG = """
 \b
@@ -50,9 +52,10 @@ Examples:
   anycsp solve G22.txt --seed 7 --trace trace.jsonl
   anycsp solve problem.json --hint answer.json --steps 1000
 \b
-Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`,
-`s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best found so far.
-Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted, 2 bad input or usage, 1 internal error.
+Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`, `s OPTIMUM FOUND`
+(proved), `s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best so far.
+Exit codes: 10 satisfied, 20 proved unsatisfiable, 30 proved optimal, 0 best effort or interrupted, 2 bad input or
+usage, 1 internal error.
 """
 
 
@@ -61,7 +64,9 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 @format_option
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
-@click.option("--search", type=click.Choice(["auto", "neural", "local", "hybrid"]), default="auto", show_default=True)
+@click.option(
+    "--search", type=click.Choice(["auto", "neural", "local", "hybrid", "exact"]), default="auto", show_default=True
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0),
@@ -130,13 +135,13 @@ def solve(
             if solutions > 1:
                 raise click.UsageError("--solutions needs --colors", click.get_current_context())
             graph = read_graph(source)
-            limits = {"stop": report.stop, "time_limit": _extended(deadline, time_limit)}
+            limits = {"stop": report.stop, "time_limit": _search_until(deadline, time_limit, graph.vertices)}
             problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
         else:
             problem = parse(source, format=format_name, colors=colors)
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
-            deadline = _extended(deadline, time_limit)
+            deadline = _search_until(deadline, time_limit, problem.num_variables)
             options["solutions"] = solutions
             result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
     except UnsupportedError:
@@ -163,9 +168,11 @@ def _deadline(time_limit: float | None, steps: int | None, began: float) -> Dead
     return Deadline.after(time_limit, began)
 
 
-def _extended(deadline: Deadline, time_limit: float | None) -> Deadline:
-    """Python alone may have used up a short limit; a small problem is solved in the time that this leaves it."""
-    return Deadline(max(deadline.at, time.perf_counter() + min(LEAST_SECONDS, time_limit or 0.0)))
+def _search_until(deadline: Deadline, time_limit: float | None, variables: int) -> Deadline:
+    """Python alone may have used up a short limit: a small problem is solved in the time that this leaves it. A large
+    one leaves time for its answer to be written."""
+    least = Deadline.after(min(LEAST_SECONDS, time_limit or 0.0))
+    return Deadline(max(deadline.earlier(WRITING_SECONDS * variables).at, least.at))
 
 
 def _hint(path: str, chosen: Format, problem: Problem) -> Values:
@@ -234,7 +241,7 @@ class Report:
                 self._has_answer()
                 best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
-                    line.clear()
+                    line.hide()
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
                 line.show(progress, (best or _number(progress.violated_weight)) + hard)
@@ -263,6 +270,8 @@ class Report:
             f"{result.steps} steps in {result.seconds:.2f} s, best at step {result.best_step}; "
             f"model {result.model}, search {result.search}, runs {result.runs}, seed {result.seed}"
         )
+        if result.refuted_by is not None and result.refuted_by >= 0:
+            self.comment(f"constraint {result.refuted_by + 1} has no assignment left: found by propagation")
         if result.objective is not None:
             self.comment(f"{result.objective['kind']} {result.objective['value']}")
         value = result.objective["value"] if result.objective and result.violated == 0 else None
@@ -280,9 +289,12 @@ class Report:
 
 def verdict(problem: Problem, result: Result) -> str:
     """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
-    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible."""
+    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible, OPTIMUM FOUND where
+    nothing is proved to be better."""
     if result.status == "unsatisfiable":
         return "UNSATISFIABLE"
+    if result.status == "optimal":
+        return "OPTIMUM FOUND"
     if problem.objective is not None and result.objective is None:
         return "UNKNOWN"  # an assignment that leaves the objective undefined is no answer
     weighed = problem.objective is not None and problem.objective.is_violated_weight

@@ -92,6 +92,8 @@ COMPRESSIONS = {
     ".zst": Compression("zstd", b"\x28\xb5\x2f\xfd", ZstdStream, lambda data: bytes(_zstd().compress(data))),
 }
 """By the ending of a file's name."""
+BQM_MAGIC = b"DIMODBQM"
+"""What the one binary format that is read begins with."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """No text format has them; vertical tabs and form feeds are white space to some readers and not to others."""
 _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
@@ -115,16 +117,15 @@ class Source:
     def error(self, reason: str, line: int | None = None) -> FormatError:
         return FormatError(self.path, reason, line)
 
-    def check_time(self) -> None:
-        """Give up a file that takes longer to read than there is time for: without all of it nothing can be said."""
-        if self.deadline.passed:
-            raise self.error("could not be read within the time limit; give it more with --time-limit")
+    def late(self) -> FormatError:
+        """A file takes longer to read than there is time for: without all of it nothing can be said."""
+        return self.error("takes longer to read than the time limit allows; give it more with --time-limit")
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that is not blank, with its number."""
         for number, line in enumerate(ascii_text(self.data).split("\n"), start=1):
-            if number % LINES_PER_LOOK == 0:
-                self.check_time()
+            if number % LINES_PER_LOOK == 0 and self.deadline.passed:
+                raise self.late()
             stripped = line.strip()
             if stripped:
                 yield number, stripped
@@ -197,6 +198,8 @@ def load_head(path: Path, size: int) -> Source:
 
 def text_source(data: bytes, name: str) -> Source:
     """A source from bytes at hand; refuses what cannot be text."""
+    if data.startswith(BQM_MAGIC):
+        return Source(name, data)
     data = data.removeprefix(b"\xef\xbb\xbf")  # the UTF-8 byte order mark some editors write
     if len(data.translate(None, _CONTROLS)) < len(data):  # five times as fast as the search
         match = _CONTROL.search(data)

@@ -17,6 +17,10 @@ from anycsp.deadline import NEVER, Deadline
 from anycsp.graph import ConstraintValueGraph
 from anycsp.presolve.network import required, tree_search
 
+BUILDING_SHARE = 0.25
+"""The part of the time left that its propagators may take to build: where that does not suffice the problem is one for
+moves, which should have begun."""
+
 
 class TreeSearch:
     """One tree over the graph of one instance. A step is a decision."""
@@ -30,13 +34,15 @@ class TreeSearch:
         objective: int = -1,
         deadline: Deadline = NEVER,
     ) -> None:
-        """`defined` variables follow from the others; `objective` is the constraint that bounds one."""
+        """`defined` variables follow from the others; `objective` is the constraint that bounds one. Raises OutOfTime
+        where the problem is too large to be built in time."""
         self._tree = tree_search(
             graph,
             defined=defined,
             objective=objective,
             seed=seed,
             deadline=deadline,
+            built_by=deadline if deadline == NEVER else deadline.within(BUILDING_SHARE * deadline.left),
         )
         self._told = 0
         self.satisfies_all = bool(required(graph).all())
