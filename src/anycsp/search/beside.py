@@ -187,7 +187,7 @@ class Partner:
             return None
         if has_objective(self.problem):
             return value
-        return None if violation.hard else float(score)
+        return None if violation.hard and not self.problem.scoring.all_required else float(score)
 
 
 class BesideExact:
