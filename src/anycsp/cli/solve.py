@@ -96,6 +96,9 @@ usage, 1 internal error.
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
+@click.option(
+    "--explain", is_flag=True, help="Name constraints that cannot hold together, on stderr, where that is proved."
+)
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
 @click.option(
     "--solutions",
@@ -117,6 +120,7 @@ def solve(
     hint: str | None,
     as_json: bool,
     trace: str | None,
+    explain: bool,
     quiet: bool,
     time_limit: float | None,
     explain: bool,
@@ -156,6 +160,10 @@ def solve(
         click.echo("\n".join(explanation(result)), err=True)
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
+    if explain and result.status == "unsatisfiable":
+        from anycsp.search.core import explanation
+
+        click.echo("\n".join(explanation(problem)), err=True)
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)
