@@ -11,11 +11,15 @@ from anycsp.model.structure import is_decision, kind_of
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
+from anycsp.presolve.network import required
 from anycsp.search import prior
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
 from anycsp.search.hybrid import HybridSearch
+from anycsp.search.invariant_member import InvariantMember
+from anycsp.search.invariants import NAME as INVARIANTS
+from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import LocalMember, Portfolio
@@ -49,7 +53,7 @@ def portfolio(
     graph = prepared.graph
     objective = -1 if bounded is None else bounded.attach(graph)
     shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole)) if bounded is None else prior.OPTIMISED
-    strategies = [name for name in shares if name != "tree"]
+    strategies = [name for name in shares if name not in ("tree", INVARIANTS)]
     raced = len(strategies) > 1
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
     rng = np.random.default_rng([options.seed & (2**64 - 1), 1])
@@ -64,12 +68,25 @@ def portfolio(
     if "tree" in shares and fits_tree(graph):
         defined = prepared.problem.definitions
         tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, seconds=options.seconds)
+    invariants = None
+    if INVARIANTS in shares:
+        invariants = InvariantMember(
+            lambda: _invariants(prepared, options, objective), shares[INVARIANTS], optimises=bounded is not None
+        )
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
     ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
-        by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+    )  # fmt: skip
+
+
+def _invariants(prepared: Prepared, options: SearchOptions, objective: int) -> InvariantSearch:
+    graph = prepared.graph
+    return InvariantSearch(
+        graph, required(graph), 1, options.seed,
+        defined=prepared.problem.definitions, objective=objective, kept=possible_values(graph),
     )  # fmt: skip
 
 
