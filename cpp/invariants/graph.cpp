@@ -1,6 +1,7 @@
 #include "invariants/graph.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "families/operations.h"
 
@@ -23,6 +24,21 @@ Interval product(Interval a, Interval b) {
 Interval hull(Interval a, Interval b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
 
 }  // namespace
+
+Graph::Graph(std::shared_ptr<const Problem> problem, ExternalLabels external)
+    : problem_(std::move(problem)), external_(std::move(external)), sorted_(problem_->values()) {
+    for (int32_t x = 0; x < problem_->variables; ++x) {
+        const int32_t size = problem_->domain_size(x);
+        const int64_t* values = problem_->value.data() + problem_->value_start[x];
+        int32_t* order = sorted_.data() + problem_->value_start[x];
+        std::iota(order, order + size, 0);
+        std::sort(order, order + size, [&](int32_t a, int32_t b) { return values[a] < values[b]; });
+        range_.push_back({values[order[0]], values[order[size - 1]]});
+        bool consecutive = true;
+        for (int32_t v = 0; v < size; ++v) consecutive &= values[v] == values[0] + v;
+        consecutive_.push_back(consecutive);
+    }
+}
 
 int32_t Graph::add(Node node, const std::vector<Operand>& operands, Interval interval) {
     node.first = static_cast<int32_t>(operand_.size());
@@ -144,9 +160,7 @@ int32_t Graph::tuples(const std::vector<Operand>& operands, const Rows& rows) {
 }
 
 int32_t Graph::nearest(int32_t x, int32_t node) {
-    const int64_t* values = problem_->value.data() + problem_->value_start[x];
-    const int32_t size = problem_->domain_size(x);
-    return add({Op::nearest, x}, {{node}}, {values[0], values[size - 1]});
+    return add({Op::nearest, x}, {{node}}, range_[x]);
 }
 
 int32_t Graph::external(int32_t constraint, const std::vector<Operand>& positions) {
@@ -161,10 +175,7 @@ const int64_t* Graph::keep(std::vector<int64_t> table) {
 }
 
 int32_t Graph::by_position(int32_t x, const int64_t* table) {
-    const int64_t* values = problem_->value.data() + problem_->value_start[x];
-    const int32_t size = problem_->domain_size(x);
-    const bool contiguous = values[size - 1] - values[0] == size - 1;
-    functions_.push_back({contiguous ? -1 : x, values[0], size, table});
+    functions_.push_back({consecutive_[x] ? -1 : x, range_[x].low, problem_->domain_size(x), table});
     return static_cast<int32_t>(functions_.size()) - 1;
 }
 
@@ -184,12 +195,12 @@ int32_t Graph::position(int32_t x) {
     return position_function_[x];
 }
 
-int32_t Graph::nearest_position(int32_t x, int64_t value) const {
-    const int64_t* begin = problem_->value.data() + problem_->value_start[x];
-    const int64_t* end = problem_->value.data() + problem_->value_start[x + 1];
-    const int64_t* at = std::lower_bound(begin, end, value);
-    if (at == end || (at != begin && value - at[-1] < *at - value)) --at;
-    return static_cast<int32_t>(at - begin);
+int32_t Graph::search_position(int32_t x, int64_t value) const {
+    const int64_t* values = problem_->value.data() + problem_->value_start[x];
+    const int32_t *begin = sorted_.data() + problem_->value_start[x], *end = begin + problem_->domain_size(x);
+    const int32_t* at = std::lower_bound(begin, end, value, [&](int32_t p, int64_t v) { return values[p] < v; });
+    if (at == end || (at != begin && value - values[at[-1]] < values[*at] - value)) --at;
+    return *at;
 }
 
 Interval Graph::seen_interval(const Operand& operand) const {

@@ -69,8 +69,7 @@ struct Interval {
 
 class Graph {
   public:
-    Graph(std::shared_ptr<const Problem> problem, ExternalLabels external)
-        : problem_(std::move(problem)), external_(std::move(external)) {}
+    Graph(std::shared_ptr<const Problem> problem, ExternalLabels external);
 
     int32_t constant(int64_t value);
     int32_t variable(int32_t x, Interval values);
@@ -127,9 +126,17 @@ class Graph {
         return f.table[at < 0 ? 0 : at >= f.size ? f.size - 1 : at];
     }
     // In the whole domain, as the problem has it.
-    int32_t nearest_position(int32_t x, int64_t value) const;
+    int32_t nearest_position(int32_t x, int64_t value) const {
+        const Interval range = range_[x];
+        if (consecutive_[x]) return static_cast<int32_t>((value < range.low ? range.low : value > range.high ? range.high : value) - range.low);
+        return search_position(x, value);
+    }
+    Interval range(int32_t x) const { return range_[x]; }
+    // Whether position p has the value low + p.
+    bool consecutive(int32_t x) const { return consecutive_[x]; }
 
   private:
+    int32_t search_position(int32_t x, int64_t value) const;
     int32_t add(Node node, const std::vector<Operand>& operands, Interval interval);
     int32_t histogram(Op op, const std::vector<Operand>& operands, int32_t bins);
     Interval seen_interval(const Operand& operand) const;
@@ -137,6 +144,9 @@ class Graph {
 
     std::shared_ptr<const Problem> problem_;
     ExternalLabels external_;
+    std::vector<Interval> range_;  // by variable, of its whole domain
+    std::vector<uint8_t> consecutive_;
+    std::vector<int32_t> sorted_;  // the positions of every domain by their values
     std::vector<Node> nodes_;
     std::vector<Interval> interval_;
     std::vector<int32_t> operand_, function_;  // of all nodes, end to end

@@ -49,6 +49,12 @@ Model::Model(std::shared_ptr<const Problem> problem, const std::vector<propagati
     add_nodes();
 }
 
+Interval Model::possible(int32_t x) const {
+    Interval range{INT64_MAX, INT64_MIN};
+    for (int32_t v : choices_[x]) range = {std::min(range.low, value(x, v)), std::max(range.high, value(x, v))};
+    return range;
+}
+
 int32_t Model::comparison(int32_t c) const {
     return family(c).kind == Kind::linear || family(c).kind == Kind::sum ? family(c).op[row(c)]
                                                                          : arrays(c).int32("operator")[row(c)];
@@ -65,7 +71,7 @@ int64_t Model::bound(int32_t c) const {
 // taken, equations that determine any of several variables define the one of the widest range.
 void Model::choose_definitions(const std::vector<uint8_t>& auxiliary, bool sure) {
     for (int32_t c = 0; c < problem_->constraints; ++c) {
-        if (!enforced_[c] || defines_[c] || implicit_[c]) continue;
+        if (!enforced_[c] || defines_[c] || implicit_[c] || end(c) - begin(c) < 2) continue;
         for (int32_t slot : determined_slots(c, auxiliary, sure))
             if (define(c, slot)) break;
     }
@@ -124,7 +130,8 @@ std::vector<int32_t> Model::determined_slots(int32_t c, const std::vector<uint8_
             const int32_t x = problem_->scope[s];
             const bool linear = f.kind == Kind::linear;
             const int64_t coefficient = linear ? f.coefficient[family_slot(c, s)] : 0;
-            const int64_t span = value(x, choices_[x].back()) - value(x, choices_[x].front());
+            const Interval range = possible(x);
+            const int64_t span = range.high - range.low;
             const int32_t sign = linear ? (std::abs(coefficient) == 1) : affine(s, &f.term[family_edge(c, s)]).sign;
             if (sign != 0) units.push_back(s);
             spans.push_back(linear ? span * std::abs(coefficient) : span);
@@ -148,7 +155,7 @@ std::vector<int32_t> Model::determined_slots(int32_t c, const std::vector<uint8_
         for (int32_t k = 0; k < 2; ++k) {
             const int32_t x = r.variable(r.child(r.root(), k));
             if (x < 0 || r.occurrences(x) != 1) continue;
-            if (code == Iff && (value(x, 0) < 0 || value(x, problem_->domain_size(x) - 1) > 1)) continue;
+            if (code == Iff && (graph_.range(x).low < 0 || graph_.range(x).high > 1)) continue;
             for (int32_t s = begin(c); s < end(c); ++s)
                 if (problem_->scope[s] == x) slots.push_back(s);
         }
@@ -357,7 +364,7 @@ void Model::add_nodes() {
         if (fixed(x)) {
             variable_node_[x] = graph_.constant(value(x, choices_[x][0]));
         } else if (!defined(x)) {
-            variable_node_[x] = graph_.variable(x, {value(x, choices_[x].front()), value(x, choices_[x].back())});
+            variable_node_[x] = graph_.variable(x, possible(x));
             decisions_.push_back(x);
         }
     }
@@ -397,10 +404,8 @@ void Model::add_definition(int32_t x) {
     const int32_t c = definition_[x].constraint;
     std::vector<int32_t> undefined;
     const int32_t says = defining_value(x, undefined);
-    const int32_t size = problem_->domain_size(x);
-    const int64_t low = value(x, 0), high = value(x, size - 1);
-    const Interval range = graph_.interval(says);
-    const bool within = range.low >= low && range.high <= high && high - low == size - 1;
+    const Interval range = graph_.interval(says), own = graph_.range(x);
+    const bool within = range.low >= own.low && range.high <= own.high && graph_.consecutive(x);
     const int32_t node = variable_node_[x] = within ? says : graph_.nearest(x, says);
     if (c < 0) return;
     if (family(c).kind == Kind::dense) {
@@ -535,7 +540,7 @@ int32_t Model::address(int32_t c, int32_t without) {
         if (s == without) continue;
         const int32_t x = problem_->scope[s], size = problem_->domain_size(x);
         const int64_t stride = family(c).stride[family_slot(c, s)];
-        if (value(x, size - 1) - value(x, 0) == size - 1) {
+        if (graph_.consecutive(x)) {
             all.push_back({variable_node_[x], stride});
             constant -= stride * value(x, 0);
         } else {
@@ -567,7 +572,7 @@ int32_t Model::penalty(int32_t c) {
             const int32_t x = problem_->scope[begin(c)], y = problem_->scope[begin(c) + 1];
             const int32_t* conflict = f.conflict.data() + f.offset[family_slot(c, begin(c) + 1)];
             std::vector<int64_t> table;  // by position of x: the value of y in conflict, or one that it never has
-            const int64_t never = value(y, problem_->domain_size(y) - 1) + 1;
+            const int64_t never = graph_.range(y).high + 1;
             for (int32_t v = 0; v < problem_->domain_size(x); ++v)
                 table.push_back(conflict[v] < 0 ? never : value(y, conflict[v]));
             const int32_t in_conflict = graph_.lookup(variable_node_[x], graph_.by_position(x, std::move(table)));

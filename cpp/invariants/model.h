@@ -105,6 +105,7 @@ class Model {
     }
     int32_t family_slot(int32_t c, int32_t slot) const { return slot - begin(family(c).first_constraint); }
     bool fixed(int32_t x) const { return choices_[x].size() == 1; }
+    Interval possible(int32_t x) const;
     int32_t comparison(int32_t c) const;
     int64_t bound(int32_t c) const;
     bool has_result(int32_t c) const { return arrays(c).bytes("has_result")[row(c)]; }

@@ -17,6 +17,8 @@ constexpr int64_t kFirstCycle = 256;  // sweeps
 constexpr double kGrowth = 1.5;       // of the next cycle
 constexpr int64_t kShortestSweep = 64;
 constexpr double kHeavier = 1.6, kLighter = 1.25;  // what must hold, after a cycle that fails or succeeds
+constexpr double kLightest = 0.05, kHeaviest = 1e6;
+constexpr double kFocus = 0.75;  // of the moves begin at a violated constraint, where there is one
 constexpr int64_t kGlance = 32;                    // moves between looks at the clock
 
 // The change that takes a difference to one that satisfies.
@@ -167,6 +169,8 @@ void Search::calibrate() {
         scale_[root] = !must ? soft[root] / unit : count[root] > 2.0 ? count[root] / total[root] : 1.0;
     }
     required_ = wished_ = 1.0;
+    wishes_ = model_->has_objective();
+    for (int32_t c = 0; c < problem_.constraints; ++c) wishes_ |= model_->roots()[c] >= 0 && !model_->enforced(c);
 }
 
 int64_t Search::advance(int64_t max_moves, double seconds) {
@@ -214,7 +218,7 @@ Search::Cause Search::cause(int32_t n) {
 }
 
 Search::Cause Search::pick_variable() {
-    if (!violated_.empty() && random_.below(2)) {
+    if (!violated_.empty() && random_.uniform() < kFocus) {
         const int32_t c = violated_[random_.below(static_cast<uint32_t>(violated_.size()))];
         const Cause found = cause(model_->roots()[c]);
         if (found.variable >= 0) return found;
@@ -307,10 +311,11 @@ void Search::end_probe() {
 }
 
 void Search::end_cycle() {
-    bool holds = true;
-    for (int32_t c : violated_) holds &= !model_->enforced(c);
-    required_ *= holds ? 1.0 / kLighter : kHeavier;
-    required_ = std::clamp(required_, 0.05, 1e6);
+    if (wishes_) {
+        bool holds = true;
+        for (int32_t c : violated_) holds &= !model_->enforced(c);
+        required_ = std::clamp(required_ * (holds ? 1.0 / kLighter : kHeavier), kLightest, kHeaviest);
+    }
     begin_cycle();
 }
 

@@ -1,4 +1,4 @@
-// Simulated annealing over an invariant graph. Half of the moves begin at a variable that a violated constraint follows
+// Simulated annealing over an invariant graph. Most moves begin at a variable that a violated constraint follows
 // from. The objective, or the weight of soft constraints, is part of the cost of every move; what must hold weighs more
 // where a cycle ends without holding, and less where it ends with it.
 #pragma once
@@ -91,6 +91,7 @@ class Search {
     // Cost = required_ · Σ scale · penalty over what must hold + wished_ · (soft weight, objective).
     std::vector<double> scale_;
     double required_ = 1.0, wished_ = 1.0;
+    bool wishes_ = false;  // there is anything to wish for
     double temperature_ = 1.0, hot_ = 1.0, cold_ = 1.0, cooling_ = 1.0;
     bool probing_ = true;
     int64_t sweep_ = 1, in_sweep_ = 0, sweeps_left_ = 0, cycle_ = 0, cycle_sweeps_ = 0;

@@ -31,7 +31,7 @@ OTHER_TURN_STEPS = 1 << 12
 FIRST_BOUT = 1 << 13
 """Moves of a local member's first bout; proposals eight times as many."""
 LEADER = 3.0
-"""What the share of the leading local strategy is multiplied by."""
+"""What the share of the leading local strategy is multiplied by; with an objective, that of whoever improved it last."""
 
 
 class TreeMember(Member):
@@ -130,7 +130,7 @@ class Portfolio:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
         self._improvements: list[Improvement] = []
         self._positions = np.zeros(graph.num_variables, dtype=np.int32)
-        self._score = WORST
+        self._score, self._found_by = WORST, "initial"
         self._began = time.perf_counter()
         self.refuted = False
         """No assignment satisfies all that is required: the tree has looked everywhere."""
@@ -227,7 +227,11 @@ class Portfolio:
         return [m for m in self._members if not m.over] or self._members
 
     def _share(self, member: Member) -> float:
-        leads = member is not self._tree and member.best <= min(m.best for m in self._members if m is not self._tree)
+        if self._demanding:  # whoever improved the objective last
+            leads = member.name == self._found_by
+        else:
+            moving = [m for m in self._members if m is not self._tree]
+            leads = member in moving and member.best <= min(m.best for m in moving)
         return member.share * (LEADER if leads else 1.0)
 
     def _book(self, member: Member) -> None:
@@ -281,7 +285,7 @@ class Portfolio:
     def _keep(
         self, positions: npt.NDArray[np.int32], score: int, violated: int, weight: float, hard: int, found_by: str
     ) -> None:
-        self._positions, self._score = positions.copy(), score
+        self._positions, self._score, self._found_by = positions.copy(), score, found_by
         seconds = time.perf_counter() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, violated, weight, hard, score, found_by))
 
