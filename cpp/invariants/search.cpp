@@ -320,15 +320,16 @@ void Search::end_cycle() {
 }
 
 void Search::begin_cycle() {
-    if (!learned_.empty()) {
-        place(learned_.data());
-        keep_if_best();
-        learned_.clear();
+    // Where something is optimised every second cycle goes on from the best there is, half as hot on a scale of logarithms.
+    const bool from_best = wishes_ && cycle_ % 2 == 1;
+    if (from_best) {
+        const std::vector<int32_t> best = best_positions_;
+        place(best.data());
     }
-    temperature_ = hot_;
-    cooling_ = std::pow(cold_ / hot_, 1.0 / double(cycle_sweeps_));
+    temperature_ = from_best ? std::sqrt(hot_ * cold_) : hot_;
+    cooling_ = std::pow(cold_ / temperature_, 1.0 / double(cycle_sweeps_));
     sweeps_left_ = cycle_sweeps_;
-    cycle_sweeps_ = static_cast<int64_t>(double(cycle_sweeps_) * kGrowth);
+    if (!from_best) cycle_sweeps_ = static_cast<int64_t>(double(cycle_sweeps_) * kGrowth);
     feasible_sweeps_ = uphill_ = proposals_ = 0;
     ++cycle_;
 }
@@ -347,7 +348,6 @@ void Search::learn(const int32_t* positions) {
     best_ = {};
     best_objective_ = objective;
     best_positions_.assign(positions, positions + problem_.variables);
-    learned_ = best_positions_;
 }
 
 void Search::verify() const {

@@ -38,8 +38,7 @@ class Search {
     std::vector<int32_t> positions() const;
     const Violation& now() const { return now_; }
     int64_t objective() const { return objective_; }
-    // An assignment from elsewhere that violates nothing. Only what has a better objective counts from now on, and the next
-    // cycle begins there.
+    // An assignment from elsewhere that violates nothing. Only what has a better objective counts from now on.
     void learn(const int32_t* positions);
     // Throws unless all equals a recount, and what the groups keep holds.
     void verify() const;
@@ -84,7 +83,7 @@ class Search {
 
     Violation best_;
     int64_t best_objective_ = INT64_MAX;
-    std::vector<int32_t> best_positions_, learned_;
+    std::vector<int32_t> best_positions_;
     std::vector<Improvement> improvements_;
     std::unique_ptr<State> elsewhere_;  // for assignments that are only looked at
 
