@@ -8,12 +8,14 @@ that this keeps cost nothing. The objective is part of the cost of every move.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp import native
+from anycsp.deadline import NEVER, Deadline, OutOfTime
 from anycsp.engine import Improvement, Incomplete
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
@@ -26,15 +28,14 @@ PROPAGATION_SECONDS = 0.5
 """At most for shrinking the domains before the search; what is found by then is sound."""
 
 
-def possible_values(
-    graph: ConstraintValueGraph, seconds: float = PROPAGATION_SECONDS
-) -> npt.NDArray[np.uint8]:
+def possible_values(graph: ConstraintValueGraph, deadline: Deadline = NEVER) -> npt.NDArray[np.uint8]:
     """[values]: 1 for those that propagation leaves; all where it finds a contradiction, since then something is violated
-    whatever is searched."""
-    network = propagation_network(graph, seconds)
-    if network.propagate():
-        kept: npt.NDArray[np.uint8] = network.domains()
-        return kept
+    whatever is searched, or where there is no time for it."""
+    with suppress(OutOfTime):
+        network = propagation_network(graph, deadline.within(PROPAGATION_SECONDS))
+        if network.propagate():
+            kept: npt.NDArray[np.uint8] = network.domains()
+            return kept
     return np.ones(graph.num_values, dtype=np.uint8)
 
 

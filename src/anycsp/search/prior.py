@@ -16,6 +16,10 @@ STRUCTURED = {
 OPTIMISED = {"tree": 0.5, "invariants": 0.34, "ccls": 0.04, "tabu": 0.04, "annealing": 0.04, "weighting": 0.04}
 """With an objective the tree improves its own solutions in large neighbourhoods, which most objectives gain from."""
 
+OPTIMISED_LARGE = {"tree": 0.7, "invariants": 0.25, "tabu": 0.05}
+"""The same with more edges than several local strategies can count anew for every better assignment (a job shop of 15
+machines has eleven million, a second of counting each)."""
+
 FEW_COLORS = {"tree": 0.05, "focused": 0.8, "tabu": 0.15}
 """Colourings with at most `MOST_FEW` colours. Near the threshold of random graphs of 1024 vertices the focused walk
 solves what tabu search does not: 3 colours at mean degree 4.55 six of six in 12 s of processor time (tabu one),
