@@ -56,7 +56,7 @@ def improve(
         descent.value = int(value)
         descent.step, descent.seconds = engine.steps, time.perf_counter() - began
         descent.found_by = outcome.best.found_by
-        descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by))
+        descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by, descent.value))
         if options.callback is not None and options.callback(_progress(descent, descent.seconds, improved=True)):
             options.stop.set()
         if outcome.interrupted:

@@ -21,6 +21,8 @@ class TracePoint(NamedTuple):
     violated_weight: float
     hard_violated: int
     found_by: str
+    objective: float | None = None
+    """The problem's own objective, where it has one and all that must hold does."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,15 @@ class Result:
             "best_seconds steps_per_second runs seed model search found_by"
         )
         return {key: getattr(self, key) for key in keys.split()}
+
+
+def with_objective(problem: Problem, point: TracePoint) -> TracePoint:
+    """The point with the objective, where that is the violated weight in other words; an expression's value is known to
+    those who search for it only."""
+    asked = problem.objective
+    if asked is None or not asked.is_violated_weight or point.hard_violated:
+        return point
+    return point._replace(objective=asked.of_weight(point.violated_weight))
 
 
 def objective_of(problem: Problem, violated_weight: float, positions: npt.NDArray[np.int32]) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from anycsp.deadline import Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement
 from anycsp.errors import AnyCSPError, ProblemError
+from anycsp.model.objective import Objective
 from anycsp.model.problem import Assignment, Problem, Violation
 from anycsp.model.quadratic import as_soft_constraints
 from anycsp.neural.engine import profiled
@@ -26,7 +27,7 @@ from anycsp.search.improve import improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, first_positions, plan_for, prepare, starts
-from anycsp.search.result import Result, TracePoint, objective_of
+from anycsp.search.result import Result, TracePoint, objective_of, with_objective
 
 
 def solve(
@@ -120,6 +121,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
             violated_weight=0.0,
             constraints=0,
             objective=objective_of(problem, 0.0, found.positions),
+            trace=[_unweighted(p, problem.objective) for p in found.trace],
         )
     try:
         bounded = BoundedProblem(problem, problem.objective)
@@ -147,6 +149,13 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         found_by=descent.found_by,
         trace=descent.trace,
     )
+
+
+def _unweighted(point: TracePoint, objective: Objective) -> TracePoint:
+    """A point of the search for the objective's soft constraints, whose cost is what is minimised."""
+    assert point.objective is not None
+    value = point.objective if objective.kind == "minimize" else -point.objective
+    return point._replace(violated=0, violated_weight=0.0, objective=value)
 
 
 def report(
@@ -190,7 +199,7 @@ def result_of(
         search=plan.search,
         found_by=best.found_by,
         positions=positions,
-        trace=outcome.trace,
+        trace=[with_objective(problem, point) for point in outcome.trace],
         best_per_run=[] if engine is None else [int(score) / units for score in engine.best_score()[:, 0]],
     )
 
