@@ -41,6 +41,7 @@ SMOKE = [
     Smoke("limits.py", "--smoke --out limits", "late by CPU"),
     Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
+    Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
     Smoke("randcsp.py", "--smoke", "3 colours", slow=True),
     Smoke("xcsp3_table.py", f"{ROOT / 'examples'} --seconds 0.5", "| magic-square.xml | CSP | 9 | 9 |", "java"),
 ]

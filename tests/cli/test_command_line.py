@@ -17,7 +17,7 @@ import pytest
 
 from anycsp import Problem, native
 from anycsp.cli import COMMANDS, run
-from anycsp.cli.progress import ProgressLine
+from anycsp.cli.progress import BARS, CURVE_WIDTH, ProgressLine, curve
 from anycsp.deadline import NEVER, Deadline
 from anycsp.formats import read, write
 from anycsp.neural.profile import PHASES
@@ -195,8 +195,9 @@ def test_the_trace_is_written_whole(solve, tmp_path) -> None:  # type: ignore[no
 
 
 def test_the_trace_of_an_objective_has_its_values_and_is_drawn(tmp_path: Path, capsys: Capture) -> None:
-    from anycsp import Problem, write
+    from anycsp import Problem
     from anycsp.cli.plot import best_by_time
+    from anycsp.formats import write
 
     problem = Problem()
     x = problem.add_variables(6, range(4))
@@ -531,6 +532,16 @@ def test_the_progress_line_tells_best_step_rate_and_time_left() -> None:
     progress = Progress(step=2000, seconds=4.0, violated=3, violated_weight=3.0, hard_violated=0, improved=False)
     assert line.text(progress, "3") == "best 3  step 2,000  500 steps/s  4 s  6 s left"
     assert ProgressLine(True, NEVER, 3000).text(progress, "3").endswith("2 s left")
+
+
+def test_the_curve_falls_from_the_first_value_to_the_last() -> None:
+    falling = curve([1000.0, 100.0, 10.0, 0.0])
+    assert falling[0] == BARS[-1]
+    assert falling[-1] == BARS[0]
+    assert list(falling) == sorted(falling, reverse=True)
+    long = curve([float(1000 - i) for i in range(1000)])
+    assert len(long) == CURVE_WIDTH
+    assert (long[0], long[-1]) == (BARS[-1], BARS[0])
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")

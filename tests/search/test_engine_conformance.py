@@ -84,7 +84,7 @@ ENGINES: dict[str, Callable[[Made], Engine]] = {
     "neural torch, one variable a step": neural_torch("local"),
     "hybrid": hybrid,
 }
-SEARCHES = ("neural", "local", "hybrid")
+SEARCHES = ("neural", "local", "hybrid", "exact")
 
 every_engine = pytest.mark.parametrize("make", ENGINES.values(), ids=ENGINES.keys())
 every_search = pytest.mark.parametrize("search", SEARCHES)

@@ -225,7 +225,7 @@ def test_finished_work_ends(make: Any, limit: dict[str, Any]) -> None:
 def test_many_variables_are_not_multiplied_out() -> None:
     graph = compile_graph(formula_problem(200_000, np.array([0, 1]), np.array([1])))
     began = time.process_time()
-    assert not is_tiny(graph)
+    assert not is_tiny(graph.domains.sizes)
     assert time.process_time() - began < 1
 
 

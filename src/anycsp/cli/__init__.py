@@ -80,9 +80,9 @@ class LazyGroup(click.Group):
 def anycsp() -> None:
     """anycsp: one learned search for any constraint problem.
 
-    Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), weighted CSPs (.wcsp, .cfn),
-    constraint models (XCSP3) and anything else as JSON, compressed or not, and searches for an assignment that
-    satisfies all constraints, or as many as it can.
+    Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), QUBO (.qubo, .coo),
+    pseudo-Boolean problems (.opb, .wbo), weighted CSPs (.wcsp, .cfn), constraint models (XCSP3) and anything else as
+    JSON, compressed or not, and searches for an assignment that satisfies all constraints, or as many as it can.
     """
 
 

@@ -34,7 +34,7 @@ from anycsp.model.problem import Problem
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
 
-EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20}
+EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20, "optimal": 30}
 """Those of the solver competitions; every other status ends with 0."""
 
 LEAST_SECONDS = 0.1
@@ -53,9 +53,10 @@ Examples:
   anycsp solve G22.txt --seed 7 --trace trace.jsonl
   anycsp solve problem.json --hint answer.json --steps 1000
 \b
-Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`,
-`s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best found so far.
-Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted, 2 bad input or usage, 1 internal error.
+Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`, `s OPTIMUM FOUND`
+(proved), `s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best so far.
+Exit codes: 10 satisfied, 20 proved unsatisfiable, 30 proved optimal, 0 best effort or interrupted, 2 bad input or
+usage, 1 internal error.
 """
 
 
@@ -64,7 +65,9 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 @format_option
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
-@click.option("--search", type=click.Choice(["auto", "neural", "local", "hybrid"]), default="auto", show_default=True)
+@click.option(
+    "--search", type=click.Choice(["auto", "neural", "local", "hybrid", "exact"]), default="auto", show_default=True
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0),
@@ -262,6 +265,8 @@ class Report:
             f"{result.steps} steps in {result.seconds:.2f} s, best at step {result.best_step}; "
             f"model {result.model}, search {result.search}, runs {result.runs}, seed {result.seed}"
         )
+        if result.refuted_by is not None and result.refuted_by >= 0:
+            self.comment(f"constraint {result.refuted_by + 1} has no assignment left: found by propagation")
         if result.objective is not None:
             self.comment(f"{result.objective['kind']} {result.objective['value']}")
         value = result.objective["value"] if result.objective and result.violated == 0 else None
@@ -274,9 +279,12 @@ class Report:
 
 def verdict(problem: Problem, result: Result) -> str:
     """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
-    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible."""
+    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible, OPTIMUM FOUND where
+    nothing is proved to be better."""
     if result.status == "unsatisfiable":
         return "UNSATISFIABLE"
+    if result.status == "optimal":
+        return "OPTIMUM FOUND"
     if problem.objective is not None and result.objective is None:
         return "UNKNOWN"  # an assignment that leaves the objective undefined is no answer
     weighed = problem.objective is not None and problem.objective.is_violated_weight

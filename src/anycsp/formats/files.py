@@ -39,6 +39,8 @@ COMPRESSIONS = {
     ".bz2": Compression("bzip2", b"BZh", bz2.open, bz2.compress),
 }
 """By the ending of a file's name."""
+BQM_MAGIC = b"DIMODBQM"
+"""What the one binary format that is read begins with."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """No text format has them; vertical tabs and form feeds are white space to some readers and not to others."""
 _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
@@ -143,6 +145,8 @@ def load_head(path: Path, size: int) -> Source:
 
 def text_source(data: bytes, name: str) -> Source:
     """A source from bytes at hand; refuses what cannot be text."""
+    if data.startswith(BQM_MAGIC):
+        return Source(name, data)
     data = data.removeprefix(b"\xef\xbb\xbf")  # the UTF-8 byte order mark some editors write
     if len(data.translate(None, _CONTROLS)) < len(data):  # five times as fast as the search
         match = _CONTROL.search(data)

@@ -94,6 +94,11 @@ class Domain:
         """The value at a position as the user wrote it."""
         return self.labels[position] if self.labels is not None else int(self.values[position])
 
+    def subset(self, positions: npt.NDArray[np.int64]) -> Domain:
+        """The values at these positions, in their order."""
+        labels = None if self.labels is None else tuple(self.labels[p] for p in positions.tolist())
+        return Domain(self.values[positions], labels)
+
     def summary(self) -> str:
         if self.labels is not None:
             names = list(self.labels[:4]) + (["…"] if len(self.labels) > 4 else [])

@@ -18,7 +18,6 @@ from anycsp.constraints.base import Terms
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.deadline import NEVER, Deadline
 from anycsp.model.coloring import large_clique, neighbours
-from anycsp.model.domains import Domain
 from anycsp.model.problem import Problem
 from anycsp.model.structure import coloring_graph
 
@@ -92,7 +91,7 @@ def _restricted(problem: Problem, edges: IntArray, left: list[int]) -> CliqueFix
     kept = np.array([x for x, mask in enumerate(left) if mask & (mask - 1)] or [0])
     part = Problem(problem.name)
     for x in kept.tolist():
-        part.add_variable(_subset(problem.domain(x), positions[left[x]]), problem.names[x])
+        part.add_variable(problem.domain(x).subset(positions[left[x]]), problem.names[x])
     new_index = np.full(problem.num_variables, -1)
     new_index[kept] = np.arange(len(kept))
 
@@ -116,11 +115,6 @@ def _restricted(problem: Problem, edges: IntArray, left: list[int]) -> CliqueFix
         )
     fixed = np.array([positions[mask][0] for mask in left], dtype=np.int32)
     return CliqueFixed(part, kept, [positions[left[x]] for x in kept.tolist()], fixed)
-
-
-def _subset(domain: Domain, positions: IntArray) -> Domain:
-    labels = None if domain.labels is None else tuple(domain.labels[p] for p in positions.tolist())
-    return Domain(domain.values[positions], labels)
 
 
 def _not_equal(first: IntArray, second: IntArray) -> Relation:

@@ -24,7 +24,8 @@ def required(graph: ConstraintValueGraph) -> npt.NDArray[np.uint8]:
 
 
 def propagation_network(graph: ConstraintValueGraph, deadline: Deadline = NEVER) -> Any:
-    """`propagate()` and `probe()` shrink the domains, False where nothing is left; `domains()` is a flag per value."""
+    """`propagate()` and `probe(values in vain)` shrink the domains, False where nothing is left; `domains()` is a flag
+    per value."""
     try:
         return native.module().PropagationNetwork(
             graph.native_problem, graph.native_families, required(graph), graph.external_labels, deadline.left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
 from anycsp.search import prior
+from anycsp.search.beside import BesideExact, Partner
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
+from anycsp.search.choose import LARGEST_RACE, choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
+from anycsp.search.exact import ExactSearch
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
@@ -32,7 +35,7 @@ def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engin
 def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     """All assignments where they are few; otherwise one strategy, the tree beside one, or several of them in turns:
     search/choose.py says which."""
-    if is_tiny(prepared.graph):
+    if is_tiny(prepared.graph.domains.sizes):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
     shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole))
     if len(shares) > 1:
@@ -43,13 +46,45 @@ def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     )
 
 
+def _auto(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    """Local search, and exact search beside it where not all assignments are looked at anyway."""
+    workers, own = _divided(plan)
+    engine = _local(prepared, own, options)
+    if isinstance(engine, Enumeration):
+        return engine
+    decision = is_decision(prepared.whole)
+    partner = Partner(prepared.problem, options.seed, workers, options.deadline, decision=decision)
+    return BesideExact(engine, partner, alone=plan.threads == 1)
+
+
+def improving_engine(
+    prepared: Prepared, plan: Plan, options: SearchOptions, bounded: BoundedProblem
+) -> Portfolio | BesideExact:
+    """The engine for a problem with an objective, which `bounded` is made of."""
+    if plan.search == "local":
+        return portfolio(prepared, plan, options, bounded)
+    workers, own = _divided(plan)
+    engine = portfolio(prepared, own, options, bounded)
+    partner = Partner(bounded.original, options.seed, workers, options.deadline, decision=True)
+    return BesideExact(engine, partner, alone=plan.threads == 1, bounded=bounded)
+
+
+def _divided(plan: Plan) -> tuple[int, Plan]:
+    """The threads of CP-SAT, and the plan of the search beside it: half each, and one is shared."""
+    workers = max(1, plan.threads // 2)
+    return workers, replace(plan, threads=max(1, plan.threads - workers))
+
+
 def portfolio(
     prepared: Prepared, plan: Plan, options: SearchOptions, bounded: BoundedProblem | None = None
 ) -> Portfolio:
     """With an objective, which `bounded` is the problem of, all take turns, whatever the kind."""
     graph = prepared.graph
     objective = -1 if bounded is None else bounded.attach(graph)
-    shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole)) if bounded is None else prior.OPTIMISED
+    if bounded is None:
+        shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole))
+    else:
+        shares = prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
     strategies = [name for name in shares if name != "tree"]
     raced = len(strategies) > 1
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
@@ -70,6 +105,7 @@ def portfolio(
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        refuted=prepared.reduced.refuted_by is not None,
     )  # fmt: skip
 
 
@@ -99,6 +135,10 @@ def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     )  # fmt: skip
 
 
+def _exact(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    return ExactSearch(prepared.problem, options.seed, plan.threads, steps=options.steps, deadline=options.deadline)
+
+
 def _network(prepared: Prepared, plan: Plan, options: SearchOptions) -> tuple[Model, Temperature]:
     """The model, and its temperature, which depends on the domains of the whole problem."""
     assert plan.model is not None, "a search with a network has a model"
@@ -106,7 +146,9 @@ def _network(prepared: Prepared, plan: Plan, options: SearchOptions) -> tuple[Mo
 
 
 _ENGINES: dict[str, Callable[[Prepared, Plan, SearchOptions], Engine]] = {
+    "auto": _auto,
     "local": _local,
     "neural": _neural,
     "hybrid": _hybrid,
+    "exact": _exact,
 }

@@ -28,8 +28,9 @@ STEPS_PER_LOOK = 16
 """Assignments between two looks at the clock."""
 
 
-def is_tiny(graph: ConstraintValueGraph) -> bool:
-    choices = graph.domains.sizes[graph.domains.sizes > 1]  # not multiplied out where they are many
+def is_tiny(sizes: npt.NDArray[np.int64]) -> bool:
+    """Whether domains of these sizes have few assignments; they are not multiplied out where they are many."""
+    choices = sizes[sizes > 1]
     return len(choices) < MOST_ASSIGNMENTS.bit_length() and math.prod(choices.tolist()) <= MOST_ASSIGNMENTS
 
 

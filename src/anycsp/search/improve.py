@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.engine import ProvingEngine
 from anycsp.model.problem import Problem
+from anycsp.search.beside import BesideExact
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.options import SearchOptions
@@ -38,7 +40,7 @@ class Descent:
 
 
 def improve(
-    problem: Problem, bounded: BoundedProblem, engine: Portfolio, options: SearchOptions
+    problem: Problem, bounded: BoundedProblem, engine: Portfolio | BesideExact, options: SearchOptions
 ) -> tuple[Descent, Outcome]:
     """Drive a started engine from one assignment that satisfies everything to the next better one."""
     descent, began = Descent(problem, options), time.perf_counter()
@@ -56,7 +58,9 @@ def improve(
         descent.value = int(value)
         descent.step, descent.seconds = engine.steps, time.perf_counter() - began
         descent.found_by = outcome.best.found_by
-        descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by, descent.value))
+        bound = engine.bound if isinstance(engine, ProvingEngine) else None
+        found = TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by, descent.value, bound)
+        descent.trace.append(found)
         if options.callback is not None and options.callback(_progress(descent, descent.seconds, improved=True)):
             options.stop.set()
         if outcome.interrupted:
@@ -78,6 +82,6 @@ def _relayed(callback: Callback | None, descent: Descent, before: float) -> Call
         seconds = before + progress.seconds
         if descent.value is None:
             return callback(replace(progress, seconds=seconds))
-        return callback(replace(_progress(descent, seconds, improved=False), step=progress.step))
+        return callback(replace(_progress(descent, seconds, improved=False), step=progress.step, bound=progress.bound))
 
     return relay

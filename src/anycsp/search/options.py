@@ -19,7 +19,7 @@ from anycsp.neural.temperature import Temperature, as_temperature
 from anycsp.search.driver import Callback, Limits
 from anycsp.threads import available_threads
 
-SEARCHES = ("auto", "neural", "local", "hybrid")
+SEARCHES = ("auto", "neural", "local", "hybrid", "exact")
 
 
 @dataclass(frozen=True)

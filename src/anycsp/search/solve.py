@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.deadline import Deadline, OutOfTime
-from anycsp.engine import Engine, Improvement
+from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Assignment, Problem, Violation
@@ -20,13 +21,14 @@ from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model
 from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
+from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, drive
-from anycsp.search.engines import make_engine, portfolio
-from anycsp.search.improve import improve
+from anycsp.search.engines import improving_engine, make_engine
+from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
-from anycsp.search.prepare import Plan, Prepared, first_positions, plan_for, prepare, starts
+from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
 from anycsp.search.result import Result, TracePoint, objective_of, with_objective
 
 
@@ -52,15 +54,16 @@ def solve(
     """Search for an assignment that violates as little as possible, hard constraints first.
 
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
-    in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
-    for neural search unless `search` says otherwise.
+    in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" local search, and on most problems exact
+    search beside it. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search unless
+    `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
     too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an
     objective to minimize or maximize the search goes on from every assignment that violates nothing, asking for a
-    better one, until its limits. `presolve` sets variables aside that can always be given a value last, and fixes the
-    colours of a clique (presolve/), unless there is a hint to begin from. `profile` adds where the time of a neural
-    search went to the result.
+    better one, until its limits. `presolve` takes away what required constraints rule out, sets variables aside that
+    can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint to begin
+    from. `profile` adds where the time of a neural search went to the result.
     """
     options = SearchOptions(
         model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
@@ -81,19 +84,23 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
 
 def searched(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` where there is time to begin."""
-    if problem.objective is not None and problem.objective.expression is not None:
+    plan = plan_for(problem, options)
+    if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
-        if plan_for(problem, options).search == "local":
+        if plan.search in ("local", "auto"):
             return improved(problem, options)
         return optimize(problem, options, solve_with)
-    plan = plan_for(problem, options)
     prepared = prepare(problem, options, plan)
     options = replace(options, time_limit=prepared.graph.deadline)
     engine = make_engine(prepared, plan, options)
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
-    outcome = drive(engine, options.limits, options.callback)
+    try:
+        outcome = drive(engine, options.limits, options.callback)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
 
 
@@ -111,6 +118,7 @@ def unsearched(problem: Problem, options: SearchOptions) -> Result:
 def improved(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` for a problem with an objective, by compiled search."""
     assert problem.objective is not None
+    began = time.perf_counter()
     weighted = as_soft_constraints(problem)
     if weighted is not None:
         found = solve_with(weighted, options)
@@ -123,27 +131,37 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
             objective=objective_of(problem, 0.0, found.positions),
             trace=[_unweighted(p, problem.objective) for p in found.trace],
         )
+    required = problem.copy()
+    required.require_all()  # only assignments that violate nothing are compared by the objective
+    reduced = propagated(required, options.deadline) if is_presolved(problem, options) else Presolved(required)
     try:
-        bounded = BoundedProblem(problem, problem.objective)
+        bounded = BoundedProblem(reduced.problem, problem.objective)
     except TooWide:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
+    prepared = replace(prepared, reduced=replace(prepared.reduced, refuted_by=reduced.refuted_by))
     options = replace(options, time_limit=prepared.graph.deadline)
-    engine = portfolio(prepared, plan, options, bounded)
+    engine = improving_engine(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
-    descent, outcome = improve(problem, bounded, engine, options)
+    try:
+        descent, outcome = improve(reduced.problem, bounded, engine, options)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
-    positions = best[: problem.num_variables].copy()  # the bound may have brought an auxiliary variable along
+    # The bound may have brought an auxiliary variable along.
+    positions = reduced.extended(best[: problem.num_variables])
     if problem.definitions:
         problem.complete(positions)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
+    result = replace(result, refuted_by=reduced.refuted_by, seconds=time.perf_counter() - began)
     if descent.positions is None:
         return result
     return replace(
         result,
-        status="interrupted" if outcome.interrupted else "satisfied",
+        status=_status_of_descent(descent, plan, outcome),
         best_step=descent.step,
         best_seconds=descent.seconds,
         found_by=descent.found_by,
@@ -158,6 +176,13 @@ def _unweighted(point: TracePoint, objective: Objective) -> TracePoint:
     return point._replace(violated=0, violated_weight=0.0, objective=value)
 
 
+def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome) -> str:
+    """Exact search claims its proofs, whichever part of it found them."""
+    if descent.proved and plan.search == "auto":
+        return "optimal"
+    return "interrupted" if outcome.interrupted else "satisfied"
+
+
 def report(
     prepared: Prepared, plan: Plan, options: SearchOptions, engine: Engine, outcome: Outcome, profile: Profile | None
 ) -> Result:
@@ -166,7 +191,7 @@ def report(
     counted = recounted(prepared.whole, positions, outcome.best.violated)
     units = float(prepared.graph.units[0])
     result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
-    return replace(result, profile=profile)
+    return replace(result, profile=profile, refuted_by=prepared.reduced.refuted_by)
 
 
 def result_of(
@@ -208,8 +233,11 @@ def status_of(problem: Problem, counted: Violation, objective: dict[str, Any] | 
     """An assignment that leaves the objective undefined satisfies nothing; that all do proves nothing either, the
     constraints alone might hold."""
     asked = problem.objective
+    own = asked is not None and asked.expression is not None
+    if outcome.proved and (own or counted.violated):
+        return "optimal"
     if counted.violated == 0 and (asked is None or objective is not None):
-        return "satisfied"
+        return "interrupted" if own and outcome.interrupted else "satisfied"
     if outcome.refuted and not (asked is not None and asked.may_be_undefined(problem.bounds)):
         return "unsatisfiable"
     return "interrupted" if outcome.interrupted else "best-effort"
