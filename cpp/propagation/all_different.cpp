@@ -65,15 +65,17 @@ class Matching : public Propagator {
         scope = bins_->scope;
         taken_by_.assign(bins_->count, -1);
         takes_.assign(scope.size(), -1);
+        longest_wait_ = bins_->count <= static_cast<int32_t>(scope.size()) ? 0 : kLongestWait;
     }
 
-    // A matching seldom removes a value that taken values leave: where the last ones did not, the next waits longer.
+    // A matching seldom removes a value that taken values leave: where the last ones did not, the next waits longer. Where
+    // there are no more values than variables it does so often, and decides whole squares (quasigroups with holes).
     bool propagate(Store& store) override {
         if (store.level() > 0 && waited_++ < interval_) return true;
         waited_ = 0;
         removed_ = false;
         const bool possible = match(store);
-        interval_ = !possible || removed_ ? 0 : std::min(interval_ + 1, kLongestWait);
+        interval_ = !possible || removed_ ? 0 : std::min(interval_ + 1, longest_wait_);
         return possible;
     }
 
@@ -209,7 +211,7 @@ class Matching : public Propagator {
     std::vector<int32_t> taken_by_, takes_, seen_, came_from_, queue_, index_, low_, component_, stack_;
     std::vector<Frame> frames_;
     int32_t count_ = 0, components_ = 0;
-    int32_t waited_ = 0, interval_ = 0;
+    int32_t waited_ = 0, interval_ = 0, longest_wait_;
     bool removed_ = false;
     static constexpr int32_t kLongestWait = 8;
 };
