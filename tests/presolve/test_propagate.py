@@ -120,7 +120,8 @@ def test_the_constraint_without_an_assignment_is_named() -> None:
 
 def test_probing_finds_what_no_single_constraint_says() -> None:
     problem = Problem()
-    x, y, z = problem.add_variables(3, range(2))
+    x, y, z, w = problem.add_variables(4, range(2))
+    problem.add(x + y + z + w <= 4, hard=True)  # one sum, so that it is no formula
     for a, b in ((x, y), (y, z), (x, z)):
         problem.add_clause([(a, 0), (b, 0)], hard=True)
     problem.add_clause([(y, 1), (z, 1)], hard=True)
