@@ -110,3 +110,22 @@ def test_an_enumeration_of_no_steps_reports_what_it_answers() -> None:
     problem.add(a == b, hard=True)
     result = solve(problem, search="local", steps=0, threads=1, hint={"b": 4})
     assert (result.status, result.assignment) == ("satisfied", {"a": 0, "b": 0})
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_goals_count_in_order_of_priority(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    x = problem.add_variables(4, range(-2, 4))
+    problem.add(x[0] + x[1] >= int(rng.integers(-1, 4)), hard=True)
+    problem.add_all_different(x[1:], hard=True)
+    factors = rng.integers(-2, 3, (2, 4)).tolist()
+    goals = [sum(f * v for f, v in zip(row, x, strict=True)) + 3 for row in factors]
+    kind = "minimize" if seed % 2 else "maximize"
+    getattr(problem, kind)(goals)
+    assert problem.objective is not None
+    feasible = [at for at in assignments(problem) if problem.violation_of_positions(at).violated == 0]
+    every = [problem.objective.values(problem.values(at)) for at in feasible]
+    result = solve(problem, search="local", time_limit=10, seed=seed)
+    assert result.objective is not None
+    assert result.objective["values"] == (min(every) if kind == "minimize" else max(every))
