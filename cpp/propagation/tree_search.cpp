@@ -176,17 +176,8 @@ void TreeSearch::back_to(int32_t level) {
 void TreeSearch::give_more_weight(int32_t constraint) {
     if (constraint < 0) return;
     const Problem& problem = network_->problem();
-    static const int mode = getenv("WMODE") ? atoi(getenv("WMODE")) : 0;
-    int32_t open = 0;
     for (int32_t s = problem.scope_start[constraint]; s < problem.scope_start[constraint + 1]; ++s)
-        open += store_.size(problem.scope[s]) != 1;
-    for (int32_t s = problem.scope_start[constraint]; s < problem.scope_start[constraint + 1]; ++s) {
-        const int32_t x = problem.scope[s];
-        if (mode == 0) weight_[x] += 1;
-        else if (mode == 1) { if (store_.size(x) != 1) weight_[x] += 1.0 / (open * std::max(0.5, double(store_.size(x)))); }
-        else if (mode == 2) { if (store_.size(x) != 1) weight_[x] += 1.0; }
-        else if (mode == 3) { if (store_.size(x) != 1) weight_[x] += 1.0 / open; }
-    }
+        weight_[problem.scope[s]] += 1;
 }
 
 // ── branching ────────────────────────────────────────────────────────────────────────────────────────────────────

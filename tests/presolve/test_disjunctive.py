@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from structured_models import FT06, job_shop
 
@@ -45,6 +45,7 @@ def machine(seed: int) -> tuple[Problem, np.ndarray]:
     return problem, np.argwhere(holds)
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_a_machine_removes_no_time_of_a_solution(seed: int) -> None:
     problem, every = machine(seed)
@@ -57,6 +58,7 @@ def test_a_machine_removes_no_time_of_a_solution(seed: int) -> None:
         assert kept[problem.domains.start[x] + np.unique(column)].all()
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_the_tree_over_orders_is_complete(seed: int) -> None:
     problem, every = machine(seed)
@@ -68,6 +70,7 @@ def test_the_tree_over_orders_is_complete(seed: int) -> None:
         assert problem.violation_of_positions(tree.solution()).violated == 0
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_the_least_end_is_found_and_proved(seed: int) -> None:
     problem, every = machine(seed)

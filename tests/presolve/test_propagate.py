@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from families import FAMILIES, Family
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem, native, solve
@@ -45,6 +45,7 @@ def solutions(problem: Problem) -> set[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_a_restricted_constraint_says_what_it_said(family: Family, seed: int) -> None:
     problem = drawn(seed, [family], most=3)
@@ -65,6 +66,7 @@ def test_a_restricted_constraint_says_what_it_said(family: Family, seed: int) ->
             assert (holds <= expected).all()
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_the_solutions_are_those_of_the_whole_problem(seed: int) -> None:
     problem = drawn(seed, FAMILIES, most=5, hard=True)
@@ -78,6 +80,7 @@ def test_the_solutions_are_those_of_the_whole_problem(seed: int) -> None:
     assert found == solutions(problem)
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_soft_constraints_cost_what_they_cost(seed: int) -> None:
     """Where hard constraints shrink domains, every assignment left violates there what it violates in the whole."""

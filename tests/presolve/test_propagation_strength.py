@@ -9,7 +9,7 @@ import families as all_families
 import numpy as np
 import pytest
 from families import FAMILIES, Family
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem, native
@@ -53,12 +53,14 @@ def propagated(problem: Problem) -> np.ndarray:
 
 
 @pytest.mark.parametrize("family", COMPLETE, ids=lambda f: f.__name__)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_what_a_table_or_clause_leaves_is_supported(family: Family, seed: int) -> None:
     problem = one_constraint(seed, family)
     assert (propagated(problem) == supported(problem)).all()
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_what_an_all_different_leaves_is_supported(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -70,12 +72,14 @@ def test_what_an_all_different_leaves_is_supported(seed: int) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.__name__)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_the_last_open_variable_keeps_what_satisfies(family: Family, seed: int) -> None:
     problem = one_constraint(seed, family, open_variables=1)
     assert (propagated(problem) == supported(problem)).all()
 
 
+@settings(max_examples=25)
 @given(seed=st.integers(0, 1 << 30))
 def test_sums_are_as_tight_as_plain_bounds(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -22,16 +22,17 @@ def assignments(problem: Problem) -> list[np.ndarray]:
     return [np.array(at, dtype=np.int32) for at in grid]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_every_optimum_of_a_tiny_problem_is_found_from_every_start(seed: int) -> None:
-    problem = random_problem(seed, max_variables=4, weighted=False)
-    every = assignments(problem)
-    least = min(problem.violation_of_positions(at).violated for at in every)
-    for at in every[:: max(1, len(every) // 7)]:
-        hint = [problem.domain(x).external(int(p)) for x, p in enumerate(at)]
-        result = solve(problem, search="local", hint=hint, time_limit=5, seed=seed)
-        assert result.violated == least
-        assert result.seconds < 4, "nothing better can exist: the search ends"
+@pytest.mark.parametrize("hundred", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 10))])
+def test_every_optimum_of_a_thousand_tiny_problems_is_found_from_every_start(hundred: int) -> None:
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        problem = random_problem(seed, max_variables=3, weighted=False)
+        every = assignments(problem)
+        least = min(problem.violation_of_positions(at).violated for at in every)
+        for at in every[:: max(1, len(every) // 2)]:
+            hint = [problem.domain(x).external(int(p)) for x, p in enumerate(at)]
+            result = solve(problem, search="local", hint=hint, time_limit=5, seed=seed)
+            assert result.violated == least, seed
+            assert result.seconds < 4, "nothing better can exist: the search ends"
 
 
 @pytest.mark.parametrize("seed", range(40))
