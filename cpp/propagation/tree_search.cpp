@@ -33,7 +33,9 @@ TreeSearch::TreeSearch(std::unique_ptr<Network> network, std::vector<uint8_t> de
         for (size_t i = 0; i < objective_->scope.size(); ++i)
             slot_in_objective_[objective_->scope[i]] = static_cast<int32_t>(i);
     }
-    // Starting times follow from the order of their tasks: they are branched on last.
+    // A variable that is the objective follows from the others; tried first, its values would be refuted one by one.
+    if (objective_ && objective_->scope.size() == 1) decision_[objective_->scope[0]] = 0;
+    // Starting times follow from the order of their tasks, and so do ends and other times: they are branched on last.
     first_order_ = network_->variables();
     decision_.resize(problem.variables, 1);
     for (const Disjunction& d : network_->disjunctions())
@@ -41,6 +43,8 @@ TreeSearch::TreeSearch(std::unique_ptr<Network> network, std::vector<uint8_t> de
             if (decision_[task]) tasks_.push_back(task);
             decision_[task] = 0;
         }
+    for (int32_t x = 0; x < first_order_ && !tasks_.empty(); ++x)
+        if (problem.domain_size(x) >= kWideDomain) decision_[x] = 0;
     freed_ = std::max(8.0, 0.1 * movable());
     failures_left_ = static_cast<int64_t>(cutoff_);
 }
