@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "propagation/rule_codes.h"
+#include "families/operations.h"
 
 namespace anycsp::propagation {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "propagation/clauses.h"
@@ -13,12 +14,18 @@ namespace anycsp::propagation {
 
 using Clock = std::chrono::steady_clock;
 
+// Thrown where the deadline passes before all propagators are there: with only some of them nothing would be proved.
+struct OutOfTime : std::runtime_error {
+    OutOfTime() : std::runtime_error("no time to build the propagators") {}
+};
+
 class Network {
   public:
     // `enforced`: the constraints that must hold. `arrays`: by family, for those with an evaluator of their own.
     // With `orders`, pairs of tasks get a variable each that says which comes first, after those of the problem.
     Network(std::shared_ptr<const Problem> problem, const std::vector<FamilyArrays>& arrays,
-            const std::vector<uint8_t>& enforced, ExternalLabels external, bool orders = false);
+            const std::vector<uint8_t>& enforced, ExternalLabels external,
+            Clock::time_point built_by = Clock::time_point::max(), bool orders = false);
     Network(const Network&) = delete;
 
     Store& store() { return store_; }

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "families/evaluator.h"
+#include "families/operations.h"
 #include "propagation/propagator.h"
-#include "propagation/rule_codes.h"
 
 namespace anycsp::propagation {
 namespace {

@@ -128,7 +128,7 @@ def test_probing_finds_what_no_single_constraint_says() -> None:
     for a, b in ((x, y), (y, z), (x, z)):
         problem.add_clause([(a, 0), (b, 0)], hard=True)
     problem.add_clause([(y, 1), (z, 1)], hard=True)
-    found = propagate(problem, compile_graph(problem), None)
+    found = propagate(problem, compile_graph(problem))
     assert found.reduction is not None
     assert found.reduction.problem.domain_sizes.tolist()[0] == 1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import anycsp
+from anycsp.cli.explain import explanation
 from anycsp.cli.options import (
     colors_option,
     file_argument,
@@ -21,19 +21,26 @@ from anycsp.cli.options import (
     warn,
 )
 from anycsp.cli.progress import ProgressLine
+from anycsp.deadline import DEFAULT_SECONDS, Deadline
 from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
-from anycsp.formats.files import load, write_whole
+from anycsp.formats.files import check_writable, load, write_whole
 from anycsp.interrupts import stop_instead
 from anycsp.model.problem import Problem
 
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
 
-EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20}
+EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20, "optimal": 30}
 """Those of the solver competitions; every other status ends with 0."""
+
+LEAST_SECONDS = 0.1
+"""Of search after reading, or as many as were asked for where that is less."""
+
+WRITING_SECONDS = 1e-6
+"""Per variable, for the answer to be written."""
 
 EPILOG = """
 \b
@@ -45,9 +52,10 @@ Examples:
   anycsp solve G22.txt --seed 7 --trace trace.jsonl
   anycsp solve problem.json --hint answer.json --steps 1000
 \b
-Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`,
-`s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best found so far.
-Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted, 2 bad input or usage, 1 internal error.
+Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`, `s OPTIMUM FOUND`
+(proved), `s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best so far.
+Exit codes: 10 satisfied, 20 proved unsatisfiable, 30 proved optimal, 0 best effort or interrupted, 2 bad input or
+usage, 1 internal error.
 """
 
 
@@ -56,12 +64,24 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 @format_option
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
-@click.option("--search", type=click.Choice(["auto", "neural", "local", "hybrid"]), default="auto", show_default=True)
-@click.option("--time-limit", type=click.FloatRange(min=0), metavar="S", help="Seconds of search; default 10.")
+@click.option(
+    "--search", type=click.Choice(["auto", "neural", "local", "hybrid", "exact"]), default="auto", show_default=True
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds from the start of the program to the answer; default 10, or none with --steps.",
+)
 @click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Steps of search; default no limit.")
 @click.option("--runs", type=click.IntRange(min=1), metavar="R", help="Parallel runs; default the model's.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed, the same answer."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of all random numbers. With --steps and no --time-limit the same seed gives the same answer, however many "
+    "threads there are; a limit of time ends a search now sooner, now later.",
 )
 @click.option("--hint", type=click.Path(), metavar="FILE", help="Start from this answer (JSON or `v` lines).")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
@@ -76,30 +96,58 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
+@click.option(
+    "--explain", is_flag=True, help="Name constraints that cannot hold together, on stderr, where that is proved."
+)
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
+@click.option(
+    "--solutions",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="The K best different assignments, as comments after the best, or `solutions` in JSON.",
+)
+@click.option("--explain", is_flag=True, help="List what the answer violates, on stderr, by weight and with values.")
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
+@click.pass_obj
 def solve(
+    began: float,
+    /,
     file: str,
     format_name: str | None,
     colors: int | None,
     hint: str | None,
     as_json: bool,
     trace: str | None,
+    explain: bool,
     quiet: bool,
+    time_limit: float | None,
+    explain: bool,
+    solutions: int,
     **options: Any,
 ) -> int:
     """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
-    source = load(file)
+    if trace:
+        check_writable(Path(trace))
+    deadline = _deadline(time_limit, options["steps"], began)
+    source = load(file, deadline)
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
     try:
         if chosen.takes_colors and colors is None:
-            problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": report.stop})
+            if solutions > 1:
+                raise click.UsageError("--solutions needs --colors", click.get_current_context())
+            graph = read_graph(source)
+            limits = {"stop": report.stop, "time_limit": _search_until(deadline, time_limit, graph.vertices)}
+            problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
         else:
             problem = parse(source, format=format_name, colors=colors)
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
-            result = report.search(problem, hint=start, stop=report.stop, **options)
+            deadline = _search_until(deadline, time_limit, problem.num_variables)
+            options["solutions"] = solutions
+            result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
     except UnsupportedError:
         report.unsupported()
         raise
@@ -107,12 +155,32 @@ def solve(
         raise FormatError(file, str(error)) from None
     except TooLargeError as error:
         raise TooLargeError(f"{file}: {error}") from None
+    report.answer(problem, result)
+    if explain:
+        click.echo("\n".join(explanation(result)), err=True)
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
-    report.answer(problem, result)
+    if explain and result.status == "unsatisfiable":
+        from anycsp.search.core import explanation
+
+        click.echo("\n".join(explanation(problem)), err=True)
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)
+
+
+def _deadline(time_limit: float | None, steps: int | None, began: float) -> Deadline:
+    """The limit counts from the start of the program, so that whoever waits for it knows when the answer is there."""
+    if time_limit is None and steps is None:
+        time_limit = DEFAULT_SECONDS
+    return Deadline.after(time_limit, began)
+
+
+def _search_until(deadline: Deadline, time_limit: float | None, variables: int) -> Deadline:
+    """Python alone may have used up a short limit: a small problem is solved in the time that this leaves it. A large
+    one leaves time for its answer to be written."""
+    least = Deadline.after(min(LEAST_SECONDS, time_limit or 0.0))
+    return Deadline(max(deadline.earlier(WRITING_SECONDS * variables).at, least.at))
 
 
 def _hint(path: str, chosen: Format, problem: Problem) -> Values:
@@ -173,19 +241,15 @@ class Report:
     def search(self, problem: Problem, **options: Any) -> Result:
         """Run the search, printing improvements as they come."""
         from anycsp.search import solve as run_search
-        from anycsp.search.options import DEFAULT_SECONDS
 
-        seconds, steps = options["time_limit"], options["steps"]
-        with ProgressLine(
-            not self._quiet, DEFAULT_SECONDS if (seconds, steps) == (None, None) else seconds, steps
-        ) as line:
-            # On a terminal the progress line shows the best; `o` lines in between would tear it.
-            stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
+        with ProgressLine(not self._quiet, options["time_limit"], options["steps"]) as line:
+            stream = not (self._json or self._quiet)
 
             def callback(progress: Progress) -> None:
                 self._has_answer()
                 best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
+                    line.hide()
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
                 line.show(progress, (best or _number(progress.violated_weight)) + hard)
@@ -224,13 +288,21 @@ class Report:
             self._objective(best)
         print(f"s {verdict(problem, result)}")
         print("\n".join(self._format.answer(problem, result.positions)))
+        for number, other in enumerate(result.solutions[1:], start=2):
+            value = "" if other.objective is None else f", {other.objective['kind']} {other.objective['value']}"
+            self.comment(f"solution {number}: weight {_number(other.violated_weight)} violated{value}")
+            for line in self._format.answer(problem, other.positions):
+                self.comment(line)
 
 
 def verdict(problem: Problem, result: Result) -> str:
     """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
-    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible."""
+    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible, OPTIMUM FOUND where
+    nothing is proved to be better."""
     if result.status == "unsatisfiable":
         return "UNSATISFIABLE"
+    if result.status == "optimal":
+        return "OPTIMUM FOUND"
     if problem.objective is not None and result.objective is None:
         return "UNKNOWN"  # an assignment that leaves the objective undefined is no answer
     weighed = problem.objective is not None and problem.objective.is_violated_weight
@@ -240,8 +312,8 @@ def verdict(problem: Problem, result: Result) -> str:
 
 def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
     """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to, or the
-    value of an objective to minimize or maximize; nothing while a hard constraint is violated."""
-    if hard_violated:
+    value of an objective to minimize or maximize; nothing while a constraint that comes before others is violated."""
+    if hard_violated and not problem.scoring.all_required:
         return ""
     if problem.objective is not None and problem.objective.expression is not None:
         return "" if value is None else _number(value)

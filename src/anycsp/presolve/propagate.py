@@ -22,12 +22,13 @@ from anycsp.constraints.comparison import OPERATORS
 from anycsp.constraints.linear import LinearBlock
 from anycsp.constraints.rule import RuleBlock
 from anycsp.constraints.table import Relation, TableBlock, relation_of_truth
+from anycsp.deadline import NEVER, Deadline
 from anycsp.graph import ConstraintValueGraph
 from anycsp.model.expressions import scope_of
 from anycsp.model.lowering import TABLE_LIMIT, relation_of_program
 from anycsp.model.problem import Problem
 from anycsp.model.structure import Kind, is_decision, kind_of
-from anycsp.presolve.network import FOREVER, propagation_network, required
+from anycsp.presolve.network import propagation_network, required
 
 IntArray = npt.NDArray[np.int64]
 
@@ -54,6 +55,11 @@ class Propagated:
     position: IntArray
     """[values left]: the position each had."""
 
+    @property
+    def seconds(self) -> float:
+        """What `extended`, a lookup, takes."""
+        return 0.0
+
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         return self.position[self.start + positions[self.twin]].astype(np.int32)
 
@@ -76,15 +82,16 @@ def is_propagated(problem: Problem) -> bool:
         return False
     if sum(int(problem.domain_sizes[block.scope].sum()) for block in problem.blocks) > LARGEST:
         return False
-    hard = any(block.terms.hard.any() for block in problem.blocks)
+    optimised = problem.objective is not None and problem.objective.expression is not None
+    hard = any(block.terms.hard.any() for block in problem.blocks) and (optimised or not problem.scoring.all_required)
     if kind_of(problem) in PROBED:
         return hard or is_decision(problem)
-    return hard and any((block.terms.hard & (block.arity == 1)).any() for block in problem.blocks)
+    return hard and (optimised or any((block.terms.hard & (block.arity == 1)).any() for block in problem.blocks))
 
 
-def propagate(problem: Problem, graph: ConstraintValueGraph, seconds: float | None) -> Propagation:
-    """`graph` is that of the problem; `seconds` the limit of the whole search, None where only steps are limited."""
-    network = propagation_network(graph, FOREVER if seconds is None else SHARE * seconds)
+def propagate(problem: Problem, graph: ConstraintValueGraph, deadline: Deadline = NEVER) -> Propagation:
+    """`graph` is that of the problem; `deadline` the end of the whole search."""
+    network = propagation_network(graph, deadline.within(SHARE * deadline.left))
     if not (network.propagate() and (kind_of(problem) not in PROBED or network.probe(BARREN))):
         failed = int(network.failed)
         return Propagation(None, int(graph.terms.index[failed]) if failed >= 0 else -1)
@@ -112,7 +119,11 @@ def _restricted(problem: Problem, kept: npt.NDArray[np.bool_], twin: IntArray) -
             renamed = replace(part, scope=twin[part.scope])
             stays = ~renamed.always_holds(restriction.after) & ~_repeats(renamed)  # an equality of twins repeats one
             blocks.append(renamed if stays.all() else renamed.take(np.flatnonzero(stays)))
-    return Propagated(problem.over(domains, blocks), twin, start[:-1], position)
+    smaller_problem = problem.over(domains, blocks)
+    merged = set(np.flatnonzero(twin != np.arange(len(twin))).tolist())
+    # What was posted whole names the variables it was posted over, and merged ones are not searched any more.
+    smaller_problem.whole = [posted for posted in smaller_problem.whole if merged.isdisjoint(posted.scope)]
+    return Propagated(smaller_problem, twin, start[:-1], position)
 
 
 def _tabulated(block: RuleBlock, restriction: Restriction) -> list[Block]:
