@@ -10,6 +10,8 @@
 namespace anycsp::invariants {
 namespace {
 
+constexpr int64_t kLargestTable = int64_t(1) << 20;  // addresses of a table that defines a variable
+constexpr int64_t kTableCells = int64_t(1) << 25;    // of all tables that are looked at for definitions: a tenth of a second
 constexpr size_t kFarthest = 5000;  // variables looked at for a circle; beyond, a definition is given up
 
 }  // namespace
@@ -138,8 +140,10 @@ std::vector<int32_t> Model::determined_slots(int32_t c, const std::vector<uint8_
         }
         return widest_unit(units, spans, begin(c), auxiliary, sure);
     }
-    if (f.kind == Kind::dense) {
-        std::vector<int32_t> slots = functional_slots(c);
+    if (f.kind == Kind::dense || f.kind == Kind::tuples) {
+        std::vector<int32_t> slots;
+        for (int32_t s = begin(c); s < end(c); ++s)
+            if (table_function(c, s).functional) slots.push_back(s);
         std::stable_sort(slots.begin(), slots.end(), [&](int32_t a, int32_t b) {
             return auxiliary[problem_->scope[a]] > auxiliary[problem_->scope[b]];
         });
@@ -183,30 +187,61 @@ std::vector<int32_t> Model::widest_unit(const std::vector<int32_t>& units, const
     return {slots[0]};
 }
 
-std::vector<int32_t> Model::functional_slots(int32_t c) {
-    const Family& f = family(c);
-    const int64_t base = f.base[row(c)];
-    auto found = functional_.find(base);
-    if (found == functional_.end()) {
-        std::vector<int32_t> local;
-        int64_t cells = 1;
-        for (int32_t s = begin(c); s < end(c); ++s) cells *= problem_->domain_size(problem_->scope[s]);
-        for (int32_t s = begin(c); s < end(c); ++s) {
-            const int64_t stride = f.stride[family_slot(c, s)], size = problem_->domain_size(problem_->scope[s]);
-            bool one = true;
-            for (int64_t at = 0; at < cells && one; ++at) {
-                if (at / stride % size != 0) continue;
-                int32_t supports = 0;
-                for (int64_t v = 0; v < size; ++v) supports += f.truth[base + at + v * stride];
-                one = supports <= 1;
-            }
-            if (one) local.push_back(s - begin(c));
-        }
-        found = functional_.emplace(base, local).first;
+// Of a table's address without one slot: mixed-radix, the last variable fastest.
+std::vector<int64_t> Model::strides(int32_t c, int32_t without) const {
+    std::vector<int64_t> result(end(c) - begin(c), 0);
+    int64_t cells = 1;
+    for (int32_t s = end(c); s-- > begin(c);) {
+        if (s == without) continue;
+        result[s - begin(c)] = cells;
+        cells *= problem_->domain_size(problem_->scope[s]);
+        if (cells > kLargestTable) return {};
     }
-    std::vector<int32_t> slots;
-    for (int32_t s : found->second) slots.push_back(begin(c) + s);
-    return slots;
+    return result;
+}
+
+const Model::TableFunction& Model::table_function(int32_t c, int32_t slot) {
+    const Family& f = family(c);
+    const bool dense = f.kind == Kind::dense;
+    const int64_t relation = dense ? f.base[row(c)] : -1 - f.relation[row(c)];
+    const auto [at, fresh] = table_functions_.try_emplace({relation, slot - begin(c)});
+    TableFunction& result = at->second;
+    const std::vector<int64_t> stride = fresh ? strides(c, slot) : std::vector<int64_t>{};
+    if (stride.empty() || (!dense && !f.allowed[f.relation[row(c)]])) return result;
+    const int32_t x = problem_->scope[slot], arity = end(c) - begin(c);
+    int64_t cells = 1;
+    for (int32_t s = begin(c); s < end(c); ++s)
+        if (s != slot) cells *= problem_->domain_size(problem_->scope[s]);
+    table_cells_ += dense ? cells * problem_->domain_size(x) : cells;
+    if (table_cells_ > kTableCells) return result;
+    std::vector<int64_t> values(cells, value(x, 0)), missing(cells, 1);
+    result.functional = true;
+    const auto add_row = [&](const int32_t* positions) {
+        int64_t address = 0;
+        for (int32_t i = 0; i < arity; ++i) address += stride[i] * positions[i];
+        result.functional &= missing[address] != 0;
+        missing[address] = 0;
+        values[address] = value(x, positions[slot - begin(c)]);
+    };
+    if (dense) {
+        std::vector<int32_t> positions(arity, 0);
+        const int64_t all = cells * problem_->domain_size(x);
+        for (int64_t i = 0; i < all && result.functional; ++i) {
+            if (!f.truth[f.base[row(c)] + i]) continue;
+            for (int32_t s = begin(c); s < end(c); ++s)
+                positions[s - begin(c)] = int32_t(i / f.stride[family_slot(c, s)] % problem_->domain_size(problem_->scope[s]));
+            add_row(positions.data());
+        }
+    } else {
+        const int32_t number = f.relation[row(c)];
+        for (int64_t i = f.tuple_start[number]; i < f.tuple_start[number + 1] && result.functional; i += arity)
+            add_row(f.tuple_cells.data() + i);
+    }
+    if (!result.functional) return result;
+    result.total = std::find(missing.begin(), missing.end(), 1) == missing.end();
+    result.values = graph_.by_value(0, std::move(values));
+    result.missing = graph_.by_value(0, std::move(missing));
+    return result;
 }
 
 // An objective that is one variable, bounded by the others from its good side only, is the tightest of these bounds:
@@ -408,10 +443,6 @@ void Model::add_definition(int32_t x) {
     const bool within = range.low >= own.low && range.high <= own.high && graph_.consecutive(x);
     const int32_t node = variable_node_[x] = within ? says : graph_.nearest(x, says);
     if (c < 0) return;
-    if (family(c).kind == Kind::dense) {
-        roots_[c] = graph_.copy(penalty(c));
-        return;
-    }
     std::vector<Operand> wrong;
     if (!within) wrong.push_back({graph_.distance(EQ, graph_.sum({{says}, {node, -1}}, 0), 0)});
     for (int32_t u : undefined) wrong.push_back({u});
@@ -435,16 +466,11 @@ int32_t Model::defining_value(int32_t x, std::vector<int32_t>& undefined) {
     }
     const auto [c, slot] = definition_[x];
     const Family& f = family(c);
-    if (f.kind == Kind::dense) {
-        const int64_t stride = f.stride[family_slot(c, slot)], size = problem_->domain_size(x);
-        int64_t cells = 1;
-        for (int32_t s = begin(c); s < end(c); ++s) cells *= problem_->domain_size(problem_->scope[s]);
-        std::vector<int64_t> table(cells, value(x, 0));
-        for (int64_t at = 0; at < cells; ++at)
-            if (at / stride % size == 0)
-                for (int64_t v = 0; v < size; ++v)
-                    if (f.truth[f.base[row(c)] + at + v * stride]) table[at] = value(x, v);
-        return graph_.lookup(address(c, slot), graph_.by_value(0, std::move(table)));
+    if (f.kind == Kind::dense || f.kind == Kind::tuples) {
+        const TableFunction& table = table_function(c, slot);
+        const int32_t at = address(c, slot, strides(c, slot));
+        if (!table.total) undefined.push_back(graph_.lookup(at, table.missing));
+        return graph_.lookup(at, table.values);
     }
     if (is(c, "rule")) {
         const Rule r = rule(c);
@@ -532,14 +558,14 @@ std::vector<Operand> Model::positions(int32_t c) {
     return all;
 }
 
-// Of a dense table: where in it the assignment is, the variable of one slot at its first position.
-int32_t Model::address(int32_t c, int32_t without) {
+// Where in a table the assignment is, one slot left out.
+int32_t Model::address(int32_t c, int32_t without, const std::vector<int64_t>& strides) {
     std::vector<Operand> all;
     int64_t constant = 0;
     for (int32_t s = begin(c); s < end(c); ++s) {
         if (s == without) continue;
         const int32_t x = problem_->scope[s], size = problem_->domain_size(x);
-        const int64_t stride = family(c).stride[family_slot(c, s)];
+        const int64_t stride = strides[s - begin(c)];
         if (graph_.consecutive(x)) {
             all.push_back({variable_node_[x], stride});
             constant -= stride * value(x, 0);
@@ -587,7 +613,8 @@ int32_t Model::penalty(int32_t c) {
                 for (int64_t i = 0; i < cells; ++i) table[i] = !f.truth[f.base[row(c)] + i];
                 at->second = graph_.by_value(0, std::move(table));
             }
-            return graph_.lookup(address(c, -1), at->second);
+            const int64_t* stride = f.stride.data() + family_slot(c, begin(c));
+            return graph_.lookup(address(c, -1, {stride, stride + (end(c) - begin(c))}), at->second);
         }
         case Kind::tuples: {
             const int32_t relation = f.relation[row(c)], arity = end(c) - begin(c);

@@ -73,7 +73,13 @@ class Model {
     std::vector<int32_t> determined_slots(int32_t constraint, const std::vector<uint8_t>& auxiliary, bool sure);
     std::vector<int32_t> widest_unit(const std::vector<int32_t>& units, const std::vector<int64_t>& spans, int32_t begin,
                                      const std::vector<uint8_t>& auxiliary, bool sure) const;
-    std::vector<int32_t> functional_slots(int32_t constraint);
+    // A table whose rows have one value at most of the slot's variable for any values of the others.
+    struct TableFunction {
+        bool functional = false, total = false;
+        int32_t values = -1, missing = -1;  // functions of the address: the value, and 1 where there is none
+    };
+    const TableFunction& table_function(int32_t constraint, int32_t slot);
+    std::vector<int64_t> strides(int32_t constraint, int32_t without) const;
     Affine affine(int32_t slot, const int64_t* terms) const;
 
     void add_circuits();
@@ -88,7 +94,7 @@ class Model {
     int32_t defining_value(int32_t x, std::vector<int32_t>& undefined);
     int32_t penalty(int32_t constraint);
     int32_t left_side(int32_t constraint, int32_t without);
-    int32_t address(int32_t constraint, int32_t without);
+    int32_t address(int32_t constraint, int32_t without, const std::vector<int64_t>& strides);
     std::vector<Operand> terms(int32_t constraint, const int64_t* of_family, int32_t without);
     std::vector<Operand> positions(int32_t constraint);
     void set_objective(int32_t constraint);
@@ -116,6 +122,7 @@ class Model {
     std::vector<uint8_t> enforced_, kept_;
     const int32_t objective_;
     int32_t objective_sign_ = 1, defined_ = 0;
+    int64_t table_cells_ = 0;
     Graph graph_;
     std::vector<std::vector<int32_t>> choices_;
     std::vector<Definition> definition_;        // by variable
@@ -123,7 +130,7 @@ class Model {
     std::vector<std::vector<int32_t>> inputs_, dependents_;  // by variable: what it is defined by, and what by it
     int32_t bounded_ = -1;                     // the variable that is the objective and only bounded by constraints
     std::vector<int32_t> bounding_;            // those constraints
-    std::map<int64_t, std::vector<int32_t>> functional_;  // by relation, the slots that follow from the others
+    std::map<std::pair<int64_t, int32_t>, TableFunction> table_functions_;  // by relation (dense first) and place in scope
     std::map<int64_t, int32_t> truth_function_;           // by relation
     std::vector<Group> groups_;
     std::vector<int32_t> group_of_, variable_node_, roots_, decisions_;

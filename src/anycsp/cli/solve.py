@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import anycsp
-from anycsp.cli.explain import explanation
 from anycsp.cli.options import (
     colors_option,
     file_argument,
@@ -96,9 +95,6 @@ usage, 1 internal error.
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
-@click.option(
-    "--explain", is_flag=True, help="Name constraints that cannot hold together, on stderr, where that is proved."
-)
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
 @click.option(
     "--solutions",
@@ -108,7 +104,12 @@ usage, 1 internal error.
     metavar="K",
     help="The K best different assignments, as comments after the best, or `solutions` in JSON.",
 )
-@click.option("--explain", is_flag=True, help="List what the answer violates, on stderr, by weight and with values.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="On stderr: what the answer violates, by weight and with values; constraints that cannot hold together, where "
+    "that is proved.",
+)
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
 @click.pass_obj
 def solve(
@@ -120,7 +121,6 @@ def solve(
     hint: str | None,
     as_json: bool,
     trace: str | None,
-    explain: bool,
     quiet: bool,
     time_limit: float | None,
     explain: bool,
@@ -156,14 +156,10 @@ def solve(
     except TooLargeError as error:
         raise TooLargeError(f"{file}: {error}") from None
     report.answer(problem, result)
-    if explain:
-        click.echo("\n".join(explanation(result)), err=True)
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
-    if explain and result.status == "unsatisfiable":
-        from anycsp.search.core import explanation
-
-        click.echo("\n".join(explanation(problem)), err=True)
+    if explain:
+        click.echo("\n".join(f"explain: {line}" for line in result.explain()), err=True)
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)

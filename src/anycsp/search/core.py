@@ -49,18 +49,6 @@ def unsatisfiable_core(problem: Problem, seconds: float = 10.0) -> Core:
     return Core(sorted(numbers[i] for i in [*kept, *open_]), minimal)
 
 
-def explanation(problem: Problem, seconds: float = 10.0) -> list[str]:
-    """The core of a problem that nothing satisfies, a line per constraint."""
-    core = unsatisfiable_core(problem, seconds)
-    count, least = len(core.constraints), " and none of them can be left out" if core.minimal else ""
-    lines = [f"{count} of {problem.num_constraints} constraints cannot hold together{least}:"]
-    for block in problem.blocks:
-        for row in np.flatnonzero(np.isin(block.terms.index, core.constraints)).tolist():
-            names = ", ".join(problem.names[x] for x in block.scope_of(row).tolist())
-            lines.append(f"constraint {int(block.terms.index[row]) + 1}: {block.kind} over {names}")
-    return lines
-
-
 def _refutation(
     translation: Translation, literals: Sequence[Literal], chosen: Sequence[int], deadline: Deadline
 ) -> set[int] | None:

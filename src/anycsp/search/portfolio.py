@@ -31,7 +31,7 @@ OTHER_TURN_STEPS = 1 << 12
 FIRST_BOUT = 1 << 13
 """Moves of a local member's first bout; proposals eight times as many."""
 LEADER = 3.0
-"""What the share of the leading local strategy is multiplied by; with an objective, that of whoever improved it last."""
+"""What the share of the leading local strategy is multiplied by; with an objective, of whoever improved it last."""
 
 
 class TreeMember(Member):

@@ -14,6 +14,7 @@ from anycsp.model.expressions import Operation, evaluate, shown
 from anycsp.model.problem import Problem, Value
 from anycsp.model.violated import ViolatedConstraint, violated_constraints
 from anycsp.neural.profile import Profile
+from anycsp.search.explain import conflict, violations
 
 SATISFIED, OPTIMAL, UNSATISFIABLE = "satisfied", "optimal", "unsatisfiable"
 BEST_EFFORT, INTERRUPTED = "best-effort", "interrupted"
@@ -132,6 +133,12 @@ class Result(Answer):
     def violated_constraints(self) -> list[ViolatedConstraint]:
         """What does not hold, required constraints first, then by falling weight."""
         return [] if self.problem is None else violated_constraints(self.problem, self.positions)
+
+    def explain(self) -> list[str]:
+        """Why not everything holds, in lines to read: constraints that cannot hold together, where it is proved that
+        there are some; otherwise what is violated, with values."""
+        refuted = self.problem if self.status == "unsatisfiable" else None
+        return (conflict(refuted) if refuted is not None else []) or violations(self.violated_constraints)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: how it ended, the curve of the violated weight, and what is left."""
