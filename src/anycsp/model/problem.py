@@ -49,7 +49,7 @@ from anycsp.model.expressions import (
 from anycsp.model.gathering import Gathered
 from anycsp.model.globals import GlobalConstraints
 from anycsp.model.lowering import block_of, combinations, different, linear_form
-from anycsp.model.objective import Objective
+from anycsp.model.objective import Objective, in_order
 from anycsp.model.score import Scoring, scoring
 
 IntArray = npt.NDArray[np.int64]
@@ -580,15 +580,25 @@ class Problem(GlobalConstraints):
         terms = self.new_terms(weight, hard)
         self.add_block(short_table(self._domain_of, self._scope(scope), tuples, allowed, terms), name)
 
-    def minimize(self, expression: Operand) -> None:
-        """Among assignments that violate nothing, prefer a small value of the expression."""
-        self.check_own(expression)
-        self.objective = Objective("minimize", expression=expression)
+    def minimize(self, expression: Operand | Sequence[Operand]) -> None:
+        """Among assignments that violate nothing, prefer a small value of the expression. Of several expressions the
+        first counts most, the second decides among equals, and so on."""
+        self.objective = self._objective("minimize", expression)
 
-    def maximize(self, expression: Operand) -> None:
-        """Among assignments that violate nothing, prefer a large value of the expression."""
-        self.check_own(expression)
-        self.objective = Objective("maximize", expression=expression)
+    def maximize(self, expression: Operand | Sequence[Operand]) -> None:
+        """Among assignments that violate nothing, prefer a large value of the expression, or of several in order of
+        priority."""
+        self.objective = self._objective("maximize", expression)
+
+    def _objective(self, kind: str, expression: Operand | Sequence[Operand]) -> Objective:
+        if not isinstance(expression, Sequence):
+            self.check_own(expression)
+            return Objective(kind, expression=expression)
+        for goal in expression:
+            self.check_own(goal)
+        if not expression:
+            raise ProblemError(f"{kind} nothing: give an expression, or several in order of priority")
+        return Objective(kind, expression=in_order(expression, self.bounds), goals=tuple(expression))
 
     def add_table(
         self,

@@ -177,8 +177,13 @@ def with_objective(problem: Problem, point: TracePoint) -> TracePoint:
 
 
 def objective_of(problem: Problem, violated_weight: float, positions: npt.NDArray[np.int32]) -> dict[str, Any] | None:
-    """The user's own objective, e.g. {"kind": "cut", "value": 11624}; None where it is undefined."""
+    """The user's own objective, e.g. {"kind": "cut", "value": 11624}; None where it is undefined. Of goals in order of
+    priority, `values` has each, and `value` is the one number that orders them."""
     if problem.objective is None:
         return None
-    value = problem.objective.value(violated_weight, problem.values(positions))
-    return None if value is None else {"kind": problem.objective.kind, "value": value}
+    values = problem.values(positions)
+    value = problem.objective.value(violated_weight, values)
+    if value is None:
+        return None
+    several = {"values": problem.objective.values(values)} if problem.objective.goals else {}
+    return {"kind": problem.objective.kind, "value": value, **several}
