@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from anycsp.cli.options import (
     warn,
 )
 from anycsp.cli.progress import ProgressLine
-from anycsp.deadline import DEFAULT_SECONDS, Deadline
+from anycsp.deadline import DEFAULT_SECONDS, NEVER, Deadline
 from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
@@ -97,6 +97,20 @@ usage, 1 internal error.
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
+@click.option(
+    "--solutions",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="The K best different assignments, as comments after the best, or `solutions` in JSON.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="On stderr: what the answer violates, by weight and with values; constraints that cannot hold together, where "
+    "that is proved.",
+)
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
 @click.pass_obj
 def solve(
@@ -110,26 +124,33 @@ def solve(
     trace: str | None,
     quiet: bool,
     time_limit: float | None,
+    explain: bool,
+    solutions: int,
     **options: Any,
 ) -> int:
     """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
     if trace:
         check_writable(Path(trace))
-    deadline = _deadline(time_limit, options["steps"], began)
-    source = load(file, deadline)
+    if time_limit is None and options["steps"] is None:
+        time_limit = DEFAULT_SECONDS
+    clock = Clock(time_limit, began)
+    source = load(file, clock.read_until())
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
     try:
         if chosen.takes_colors and colors is None:
+            if solutions > 1:
+                raise click.UsageError("--solutions needs --colors", click.get_current_context())
             graph = read_graph(source)
-            limits = {"stop": report.stop, "time_limit": _search_until(deadline, time_limit, graph.vertices)}
+            limits = {"stop": report.stop, "time_limit": clock.search_until(graph.vertices)}
             problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
         else:
             problem = parse(source, format=format_name, colors=colors)
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
-            deadline = _search_until(deadline, time_limit, problem.num_variables)
-            result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
+            options["solutions"] = solutions
+            until = clock.search_until(problem.num_variables)
+            result = report.search(problem, hint=start, stop=report.stop, time_limit=until, **options)
     except UnsupportedError:
         report.unsupported()
         raise
@@ -140,23 +161,35 @@ def solve(
     report.answer(problem, result)
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
+    if explain:
+        click.echo("\n".join(f"explain: {line}" for line in result.explain()), err=True)
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)
 
 
-def _deadline(time_limit: float | None, steps: int | None, began: float) -> Deadline:
-    """The limit counts from the start of the program, so that whoever waits for it knows when the answer is there."""
-    if time_limit is None and steps is None:
-        time_limit = DEFAULT_SECONDS
-    return Deadline.after(time_limit, began)
+@dataclass(frozen=True)
+class Clock:
+    """What a limit of time means for the parts of a call. It counts from when the program `began`, so that whoever
+    waits for the answer knows when it is there; None is no limit."""
 
+    time_limit: float | None
+    began: float
 
-def _search_until(deadline: Deadline, time_limit: float | None, variables: int) -> Deadline:
-    """Python alone may have used up a short limit: a small problem is solved in the time that this leaves it. A large
-    one leaves time for its answer to be written."""
-    least = Deadline.after(min(LEAST_SECONDS, time_limit or 0.0))
-    return Deadline(max(deadline.earlier(WRITING_SECONDS * variables).at, least.at))
+    def read_until(self) -> Deadline:
+        """A file is given up where reading it takes the whole limit by itself: a busy machine may take as long to start
+        the program, and a small file is then still worth the moment that it takes."""
+        return Deadline.after(self.time_limit)
+
+    def search_until(self, variables: int) -> Deadline:
+        """The limit less the time to write the answer; but a small problem is solved in a moment, where starting and
+        reading have used up the limit."""
+        import anycsp.search  # noqa: F401 — importing it belongs to starting
+
+        if self.time_limit is None:
+            return NEVER
+        end = Deadline.after(self.time_limit, self.began).earlier(WRITING_SECONDS * variables)
+        return Deadline(max(end.at, Deadline.after(min(LEAST_SECONDS, self.time_limit)).at))
 
 
 def _hint(path: str, chosen: Format, problem: Problem) -> Values:
@@ -219,13 +252,13 @@ class Report:
         from anycsp.search import solve as run_search
 
         with ProgressLine(not self._quiet, options["time_limit"], options["steps"]) as line:
-            # On a terminal the progress line shows the best; `o` lines in between would tear it.
-            stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
+            stream = not (self._json or self._quiet)
 
             def callback(progress: Progress) -> None:
                 self._has_answer()
                 best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
+                    line.hide()
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
                 line.show(progress, (best or _number(progress.violated_weight)) + hard)
@@ -264,6 +297,11 @@ class Report:
             self._objective(best)
         print(f"s {verdict(problem, result)}")
         print("\n".join(self._format.answer(problem, result.positions)))
+        for number, other in enumerate(result.solutions[1:], start=2):
+            value = "" if other.objective is None else f", {other.objective['kind']} {other.objective['value']}"
+            self.comment(f"solution {number}: weight {_number(other.violated_weight)} violated{value}")
+            for line in self._format.answer(problem, other.positions):
+                self.comment(line)
 
 
 def verdict(problem: Problem, result: Result) -> str:
@@ -283,8 +321,8 @@ def verdict(problem: Problem, result: Result) -> str:
 
 def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
     """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to, or the
-    value of an objective to minimize or maximize; nothing while a hard constraint is violated."""
-    if hard_violated:
+    value of an objective to minimize or maximize; nothing while a constraint that comes before others is violated."""
+    if hard_violated and not problem.scoring.all_required:
         return ""
     if problem.objective is not None and problem.objective.expression is not None:
         return "" if value is None else _number(value)

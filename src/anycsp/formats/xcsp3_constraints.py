@@ -228,12 +228,17 @@ class Loader:
     # ── objectives ───────────────────────────────────────────────────────────────────────────────────
 
     def objectives(self, entries: Sequence[Any]) -> None:
+        """Several are goals in order of priority, all in the direction of the first."""
+        goals: list[Operand] = []
         for entry in entries:
             self.where = f"<{'minimize' if entry.minimize else 'maximize'}>: "
             expression = self.expression(entry.root) if entry.type == TypeObj.EXPRESSION else self._special(entry)
             if isinstance(expression, Expression):
-                self.problem.require_all()
-                (self.problem.minimize if entry.minimize else self.problem.maximize)(expression)
+                goals.append(expression if entry.minimize == entries[0].minimize else operation("neg", expression))
+        if goals:
+            self.problem.require_all()
+            prefer = self.problem.minimize if entries[0].minimize else self.problem.maximize
+            prefer(goals[0] if len(goals) == 1 else goals)
 
     def _special(self, entry: Any) -> Operand:
         terms = self.operands(entry.terms)
@@ -298,7 +303,7 @@ class Loader:
         result = []
         for item in items:
             operand = self.operand(item)
-            result.append(operand if isinstance(operand, Variable) else self.problem.define(operand, hard=False))
+            result.append(operand if isinstance(operand, Variable) else self.problem.define(operand))
         return result
 
 
@@ -527,7 +532,7 @@ def _clause(load: Loader, c: Arguments) -> None:
 def _circuit(load: Loader, c: Arguments) -> None:
     start, size = c.attribute(TypeCtrArg.LIST, "startIndex", 0), c.get(TypeCtrArg.SIZE)
     successors = [_shifted(x, start) for x in load.operands(c[TypeCtrArg.LIST])]
-    load.problem.add_circuit(successors, None if size is None else load.operand(size))
+    load.problem.add_circuit(successors, None if size is None else load.operand(size), self_loops=True)
 
 
 _READERS: dict[TypeCtr, Callable[[Loader, Arguments], None]] = {

@@ -23,7 +23,7 @@ from anycsp.neural.models import Model, shipped_models
 from anycsp.presolve.network import required
 from anycsp.search import prior
 from anycsp.search.exact_model import installed
-from anycsp.search.heuristic import Heuristic
+from anycsp.search.heuristic import BESIDE, Heuristic
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}
 """The shipped model trained on problems of a kind; formulas have two."""
@@ -80,7 +80,7 @@ def choose_shares(
     must_hold = bool(graph.terms.hard.any()) or (decision and bool(required(graph).any()))
     tree = kind is not Kind.CUT and must_hold and fits_tree(graph)
     if heuristic.shares:
-        return {name: share for name, share in heuristic.shares.items() if name != "tree" or tree}
+        return {name: share for name, share in heuristic.shares.items() if name not in BESIDE or tree}
     if optimised:
         return prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
     quadratic = kind is Kind.TABLES and not tree and is_boolean(problem)  # a cut with unary costs: annealing leads

@@ -44,7 +44,9 @@ SEARCH: Schema = {
     "growth": GROWTH.rule,
     "leader": LEADER.rule,
 }
-SHARES: Schema = {name: SHARE.rule for name in ("tree", *PARAMETERS)}
+BESIDE = ("tree", "invariants")
+"""Members of the portfolio that are no local strategies."""
+SHARES: Schema = {name: SHARE.rule for name in (*BESIDE, *PARAMETERS)}
 STRATEGIES: Schema = dict.fromkeys(PARAMETERS, TABLE)
 
 
@@ -84,7 +86,7 @@ def heuristic_of(document: object, where: str, name: str) -> Heuristic:
     tables = check(document, DOCUMENT, where, ModelError, optional=("search", "shares", "parameters", "provenance"))
     search = check(tables.get("search", {}), SEARCH, f"{where}: search", ModelError, optional=SEARCH)
     shares = check(tables.get("shares", {}), SHARES, f"{where}: shares", ModelError, optional=SHARES)
-    if shares and set(shares) == {"tree"}:
+    if shares and set(shares) <= set(BESIDE):
         raise ModelError(f"{where}: shares: no strategy beside the tree; give one, such as tabu, a small share")
     parameters = check(
         tables.get("parameters", {}), STRATEGIES, f"{where}: parameters", ModelError, optional=STRATEGIES

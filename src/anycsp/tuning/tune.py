@@ -23,6 +23,7 @@ from anycsp.model.structure import is_decision
 from anycsp.schema import TABLE, Schema, check, number, parse_json, whole
 from anycsp.search.choose import choose_shares
 from anycsp.search.heuristic import Heuristic, heuristic_of, save_heuristic
+from anycsp.search.parameters import PARAMETERS
 from anycsp.tuning.instances import Family, Laboratory
 from anycsp.tuning.measure import Gain, gain
 from anycsp.tuning.race import Entry, Race, ordered_pairs
@@ -199,4 +200,4 @@ def _default_strategies(family: Family) -> list[str]:
         found.update(
             dict.fromkeys(choose_shares(problem, compile_graph(problem), is_decision(problem), optimised=optimised))
         )
-    return [name for name in found if name != "tree"]
+    return [name for name in found if name in PARAMETERS]
