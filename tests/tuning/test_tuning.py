@@ -304,7 +304,8 @@ def test_a_network_that_is_near_is_trained(
 
 def _learn(tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: float) -> None:
     folder, out = tmp_path / "instances", tmp_path / "learnt"
-    assert run(["generate", "sat", "--count", "6", "--set", "n=30", "--set", "density=[[3, 3]]", "--out", str(folder)]) == 0
+    easy = ["--set", "n=30", "--set", "density=[[3, 3]]"]
+    assert run(["generate", "sat", "--count", "6", *easy, "--out", str(folder)]) == 0
     capsys.readouterr()
     command = ["learn", str(folder), "--minutes", str(minutes), "--seconds", "0.05", "--seeds", "1", "--processes", "1"]
     assert run([*command, "--out", str(out)]) == 0

@@ -11,7 +11,6 @@ std::unique_ptr<Strategy> make_probsat(Run&, Parameters&);
 std::unique_ptr<Strategy> make_ccls(Run&, Parameters&);
 std::unique_ptr<Strategy> make_weighting(Run&, Parameters&);
 std::unique_ptr<Strategy> make_focused(Run&, Parameters&);
-std::unique_ptr<Strategy> make_learned(Run&, Parameters&);
 
 const StrategyDefinition& strategy_named(const std::string& name) {
     static const StrategyDefinition strategies[] = {
@@ -22,7 +21,6 @@ const StrategyDefinition& strategy_named(const std::string& name) {
         {"ccls", make_ccls},
         {"weighting", make_weighting},
         {"focused", make_focused, false, 1 << 16},  // most moves are proposals that are refused
-        {"learned", make_learned},
     };
     for (const StrategyDefinition& strategy : strategies)
         if (name == strategy.name) return strategy;

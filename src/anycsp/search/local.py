@@ -14,7 +14,7 @@ from anycsp.engine import Improvement, Incomplete
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
 
-STRATEGIES = ("annealing", "tabu", "walksat", "probsat", "ccls", "weighting", "focused", "learned")
+STRATEGIES = ("annealing", "tabu", "walksat", "probsat", "ccls", "weighting", "focused")
 
 FOREVER = 1 << 62
 """More steps than any search takes."""
