@@ -145,9 +145,9 @@ def test_what_may_be_violated_rules_nothing_out() -> None:
     """Max-SAT and MaxCSP: a unit clause is a wish like any other."""
     problem = Problem()
     x, y = problem.add_variables(2, range(2))
-    problem.add_clause([(x, 1)])
-    problem.add_clause([(x, 0), (y, 1)])
+    problem.add_clause([(x, 1)], weight=1)
+    problem.add_clause([(x, 0), (y, 1)], weight=1)
     assert not is_propagated(problem)
-    problem.add_clause([(y, 0)], hard=True)
+    problem.add_clause([(y, 0)])
     assert is_propagated(problem)
     assert propagated(problem).problem.domain_sizes.tolist() == [2, 1]
