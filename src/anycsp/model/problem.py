@@ -27,7 +27,7 @@ from anycsp.constraints.linear import LinearBlock
 from anycsp.constraints.short_table import short_table
 from anycsp.constraints.table import DENSE_LIMIT, Relation, TableBlock
 from anycsp.errors import ExpressionError, ProblemError
-from anycsp.model.domains import Domain, Domains
+from anycsp.model.domains import Domain, Domains, sizes_of
 from anycsp.model.expressions import (
     LIMIT,
     SYMBOL,
@@ -383,7 +383,7 @@ class Problem(GlobalConstraints):
     def domain_sizes(self) -> IntArray:
         """The size of every domain, known before all of them are laid out."""
         if self._sizes is None:
-            self._sizes = np.fromiter(map(len, self._domain_of), dtype=np.int64, count=len(self._domain_of))
+            self._sizes = sizes_of(self._domain_of)
             self._sizes.flags.writeable = False
         return self._sizes
 
@@ -824,6 +824,10 @@ class Problem(GlobalConstraints):
     def positions(self, assignment: Assignment) -> npt.NDArray[np.int32]:
         """Domain positions of an assignment given by name or in variable order; auxiliary variables may be left
         out and are then computed."""
+        if isinstance(assignment, np.ndarray) and len(self._interned) == 1 and len(assignment) == len(self._names):
+            at = self._domain_of[0].positions_of(assignment.astype(np.int64))  # all at once
+            if assignment.dtype.kind in "iu" and (at >= 0).all():
+                return at.astype(np.int32)
         asked = [x for x in range(len(self._names)) if x not in self.definitions]
         if isinstance(assignment, Mapping):
             assignment = self.by_name(assignment)

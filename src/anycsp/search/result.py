@@ -63,6 +63,8 @@ class TracePoint(NamedTuple):
     violated_weight: float
     hard_violated: int
     found_by: str
+    objective: float | None = None
+    """The problem's own objective, where it has one and all that must hold does."""
     bound: float | None = None
     """What no assignment is better than, as far as exact search knew then."""
 
@@ -163,6 +165,15 @@ class Result(Answer):
             own = ("status", "violated", "violated_weight", "hard_violated", "objective", "assignment")
             described["solutions"] = [{key: getattr(one, key) for key in own} for one in self.solutions]
         return described
+
+
+def with_objective(problem: Problem, point: TracePoint) -> TracePoint:
+    """The point with the objective, where that is the violated weight in other words; an expression's value is known to
+    those who search for it only."""
+    asked = problem.objective
+    if asked is None or not asked.is_violated_weight or point.hard_violated:
+        return point
+    return point._replace(objective=asked.of_weight(point.violated_weight))
 
 
 def objective_of(problem: Problem, violated_weight: float, positions: npt.NDArray[np.int32]) -> dict[str, Any] | None:
