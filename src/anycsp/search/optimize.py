@@ -7,10 +7,10 @@ starts elsewhere, since the neighbourhood of the best assignment had its turn.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from anycsp import clock
 from anycsp.model.problem import Assignment, Problem
 from anycsp.search.driver import Callback, Progress
 from anycsp.search.options import SearchOptions
@@ -46,7 +46,7 @@ class Descent:
     def __init__(self, problem: Problem, options: SearchOptions) -> None:
         assert problem.objective is not None
         self._problem, self._objective, self._options = problem, problem.objective, options
-        self._began = time.perf_counter()
+        self._began = clock.now()
         self._hint: Assignment | None = options.hint
         self.best: Result | None = None
         self._trace: list[TracePoint] = []
@@ -56,7 +56,7 @@ class Descent:
 
     @property
     def _seconds(self) -> float:
-        return time.perf_counter() - self._began
+        return clock.now() - self._began
 
     @property
     def over(self) -> bool:
