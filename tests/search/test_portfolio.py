@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -129,7 +129,7 @@ def large(runs_apart: int = 12) -> Problem:
     """Too many assignments to enumerate: a hard table that is easily kept, and soft ones that cannot all be."""
     problem = Problem()
     xs = problem.add_variables(runs_apart, range(4))
-    for x, y in zip(xs, xs[1:], strict=False):
+    for x, y in pairwise(xs):
         problem.add_table([x, y], [[a, b] for a in range(4) for b in range(4) if a + b != 3], hard=True)
     for value in range(3):
         problem.add_table([xs[0], xs[1]], [[value, value]], weight=1 + value)

@@ -143,6 +143,8 @@ def write(problem: Problem) -> str:
     soft = [float(w) for block in problem.blocks for w in block.terms.weight[~block.terms.hard]]
     if any(not weight.is_integer() for weight in soft):
         raise ConversionError("wcnf has integer weights")
+    if any((block.terms.weight[block.terms.hard] != 1).any() for block in problem.blocks):
+        raise ConversionError("wcnf has hard clauses without a weight: give them weight 1")
     top = int(sum(soft)) + 1
     rows: list[tuple[int, str]] = []
     for block in problem.blocks:

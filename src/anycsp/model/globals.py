@@ -40,8 +40,8 @@ TIMETABLE_LIMIT = 2_000_000
 
 
 SPARSE = 4
-"""A domain is sparse where its range has so many times as many numbers as it has values: beyond, numbering them by their
-places costs less than a list with a cell for every number between."""
+"""A domain is sparse where its range has so many times as many numbers as it has values: beyond, numbering them by
+their places costs less than a list with a cell for every number between."""
 
 
 def comparison(left: Operand, operator: str, right: Operand) -> Expression:

@@ -1,0 +1,37 @@
+"""Smaller files: without lines, without tokens, without bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from anycsp.fuzz.files.mutate import TOKEN
+
+
+def smaller(case: Any) -> Iterator[Any]:
+    if case["options"]:
+        yield {**case, "options": []}
+    for key in ("data", "answer"):
+        if key in case:
+            data = case[key].encode("latin-1")
+            for parts in (
+                data.splitlines(keepends=True),
+                TOKEN.findall(data),
+                [data[i : i + 1] for i in range(len(data))],
+            ):
+                if len(parts) <= MOST_PARTS:
+                    for kept in _without(parts):
+                        yield {**case, key: b"".join(kept).decode("latin-1")}
+
+
+MOST_PARTS = 400
+"""Parts of a file that are tried one by one; a longer one must first lose lines or tokens."""
+
+
+def _without(parts: list[bytes]) -> Iterator[list[bytes]]:
+    """Without a half, a quarter, … and at last without one part."""
+    size = len(parts) // 2
+    while size:
+        for start in range(0, len(parts), size):
+            yield parts[:start] + parts[start + size :]
+        size //= 2

@@ -1,0 +1,272 @@
+"""One trial: post the problem, search it, and hold every claim against the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from anycsp.checker.check import recount
+from anycsp.checker.problem import from_description
+from anycsp.errors import AnyCSPError, ConversionError
+from anycsp.formats import FORMATS, read_text, to_text
+from anycsp.fuzz.outcome import expect, expect_one_line, template
+from anycsp.fuzz.problems.draw import ENOUGH
+from anycsp.fuzz.problems.oracle import Case, Count, Oracle
+from anycsp.fuzz.problems.post import build
+from anycsp.fuzz.problems.variants import varied
+from anycsp.model.description import describe
+from anycsp.model.problem import Problem, Violation
+from anycsp.neural.models import Model, load_model
+from anycsp.search.choose import choose_model
+from anycsp.search.driver import Limits, drive
+from anycsp.search.engines import portfolio
+from anycsp.search.local import LocalSearch
+from anycsp.search.options import SearchOptions
+from anycsp.search.prepare import plan_for, prepare, starts
+from anycsp.search.result import Result
+from anycsp.search.solve import report, solve_with
+from anycsp.search.tree import TreeSearch
+
+MOST_DECISIONS = 2000
+"""Of a tree alone: ten times as many as a case has assignments."""
+SAMPLED = 3
+"""Assignments of a case that are counted by the problem and by the checker too."""
+
+
+def check(case: Case) -> str:
+    """A word for the tally; raises `Wrong` (or whatever the program raised) where something is not as it should be."""
+    tally = _checked(case)
+    if case.get("variant"):
+        _checked(varied(case))
+    return tally
+
+
+def _checked(case: Case) -> str:
+    oracle = Oracle(case)
+    try:
+        problem = build(case)
+        _count_some(problem, oracle)
+        tally = _searched(case, problem, oracle, search_options(case, problem))
+    except AnyCSPError as error:
+        return _refused(error, oracle)
+    checks = case.get("checks", ())
+    if "files" in checks:
+        _written_and_read(problem, oracle)
+    if "checker" in checks:
+        _recounted(problem, oracle)
+    return tally
+
+
+def _refused(error: AnyCSPError, oracle: Oracle) -> str:
+    expect_one_line(str(error))
+    if "exact" in str(error):
+        expect(oracle.refusable(len(oracle.entries) * 64), f"weights refused that fit: {error}")
+    return f"refused: {template(str(error))}"
+
+
+# ── counting ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _samples(oracle: Oracle) -> Iterator[tuple[int, ...]]:
+    """A few assignments, the same for every run of a case: the first, the last and one between."""
+    for share in range(SAMPLED):
+        yield tuple(
+            domain[(len(domain) - 1) * share * (x + 1) // 2 % len(domain)] for x, domain in enumerate(oracle.domains)
+        )
+
+
+def _same(claimed: Violation, count: Count, what: str) -> None:
+    """Equal numbers; where a loose post is violated, those of the oracle are lower bounds."""
+    if count.loose:
+        expect(
+            claimed.violated >= count.violated, f"{what}: {claimed.violated} violated, at least {count.violated} are"
+        )
+        expect((claimed.hard > 0) >= (count.hard > 0), f"{what}: {claimed.hard} hard violated, {count.hard} are")
+        return
+    expect(claimed.violated == count.violated, f"{what}: {claimed.violated} violated, {count.violated} are")
+    expect(claimed.hard == count.hard, f"{what}: {claimed.hard} hard violated, {count.hard} are")
+    expect(claimed.weight == count.weight, f"{what}: weight {claimed.weight!r} violated, {count.weight!r} is")
+
+
+def _count_some(problem: Problem, oracle: Oracle) -> None:
+    for values in _samples(oracle):
+        _same(problem.violation(values), oracle.count(values), "counting")
+
+
+def _recounted(problem: Problem, oracle: Oracle) -> None:
+    """The independent checker agrees; it knows no Python functions."""
+    if any(entry["post"].startswith("function") for entry in oracle.entries):
+        return
+    for values in _samples(oracle):
+        checked = from_description(describe(problem))  # its constraints can be gone through once
+        count, expected = recount(checked, list(values)), oracle.count(values)
+        if not expected.loose:
+            agrees = (count.violated, count.hard_violated) == (expected.violated, expected.hard)
+            expect(agrees, f"checker: {count.violated} violated, {expected.violated} are")
+        if oracle.objective is not None:
+            expect(count.objective == expected.objective, f"checker: objective {count.objective}")
+
+
+def _written_and_read(problem: Problem, oracle: Oracle) -> None:
+    """In every format that can hold it the problem means the same, position by position."""
+    for name, form in FORMATS.items():
+        if form.write is None:
+            continue
+        try:
+            text = to_text(problem, name)
+        except ConversionError as error:
+            expect_one_line(str(error))
+            continue
+        colors = len(problem.domain(0)) if form.takes_colors else None
+        again = read_text(text, format=name, colors=colors)
+        expect(again.num_variables == problem.num_variables, f"{name}: another number of variables")
+        for values in _samples(oracle):
+            found, count = again.violation_of_positions(problem.positions(values)), oracle.count(values)
+            _same(found, count, f"written as {name}")
+
+
+# ── searching ────────────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def _model(name: str) -> Model:
+    return load_model(name)
+
+
+def search_options(case: Case, problem: Problem) -> SearchOptions:
+    asked: Mapping[str, Any] = case["options"]
+    hint = asked.get("hint")
+    search = asked.get("search", "local")
+    most = {"neural": 20, "hybrid": 5}.get(search, 1000)  # a step of these costs as much as a thousand moves
+    steps = asked["steps"] if case.get("objective") is None else asked["steps"] or 0
+    return SearchOptions(
+        model=_model(choose_model(problem)) if search in ("neural", "hybrid") else "auto",
+        search=search,
+        steps=None if steps is None else min(steps, most),
+        runs=asked["runs"],
+        seed=asked["seed"],
+        hint=None if hint is None else {problem.names[int(x)]: value for x, value in hint.items()},
+        threads=asked["threads"],
+        presolve=asked["presolve"],
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What any way of searching claims."""
+
+    values: tuple[int, ...]
+    """Of the asked variables."""
+    counted: Violation
+    status: str
+    objective: Any
+    complete: bool = False
+    """Whether every assignment was looked at, so that there is no better one."""
+
+
+def _searched(case: Case, problem: Problem, oracle: Oracle, options: SearchOptions) -> str:
+    engine = case["options"]["engine"]
+    if engine == "tree":
+        return _tree(problem, oracle, options)
+    answer = _answer(case, problem, oracle, options)
+    _judge(case, oracle, answer)
+    if "again" in case.get("checks", ()):
+        again = _answer(case, problem, oracle, options)
+        expect(again == answer, f"the same seed, another answer: {answer.counted} and {again.counted}")
+    return answer.status
+
+
+def _answer(case: Case, problem: Problem, oracle: Oracle, options: SearchOptions) -> Answer:
+    engine = case["options"]["engine"]
+    if engine == "solve" or case.get("objective") is not None:
+        result = solve_with(problem, options)
+    else:
+        result = _behind_solve(case, problem, options)
+    asked = len(oracle.domains)
+    values = problem.values(result.positions)[:asked].tolist()
+    _labelled(problem, result, values)
+    complete = engine == "solve" and options.search in ("local", "auto") and options.steps is None
+    counted = Violation(result.violated, result.violated_weight, result.hard_violated)
+    objective = None if result.objective is None else result.objective["value"]
+    return Answer(tuple(values), counted, result.status, objective, complete and oracle.assignments <= ENOUGH)
+
+
+def _labelled(problem: Problem, result: Result, values: list[int]) -> None:
+    """The assignment by name says the same as the positions."""
+    names = [name for x, name in enumerate(problem.names) if x not in problem.definitions]
+    expect(list(result.assignment) == names, "the answer names other variables")
+    for x, (name, value) in enumerate(zip(names, values, strict=True)):
+        expect(problem.domain(x).integer(result.assignment[name]) == value, f"the answer's value of {name!r}")
+
+
+def _behind_solve(case: Case, problem: Problem, options: SearchOptions) -> Result:
+    """The searches that a problem this small does not get by itself, since it is enumerated."""
+    plan = plan_for(problem, options)
+    prepared = prepare(problem, options, plan)
+    if case["options"]["engine"] == "portfolio":
+        engine: Any = portfolio(prepared, plan, options)
+    else:
+        strategy = case["options"]["strategy"]
+        engine = LocalSearch(prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps)
+    engine.start(starts(prepared, options, plan))
+    outcome = drive(engine, Limits(None, options.steps))
+    if isinstance(engine, LocalSearch):
+        engine.verify()
+    return report(prepared, plan, options, engine, outcome, None)
+
+
+def _judge(case: Case, oracle: Oracle, answer: Answer) -> None:
+    """Every claim of an answer against the oracle."""
+    for value, domain in zip(answer.values, oracle.domains, strict=True):
+        expect(value in domain, f"{value} is outside its domain")
+    count = oracle.count(answer.values)
+    _same(answer.counted, count, f"{case['options']['engine']} answer")
+    undefined = oracle.objective is not None and count.objective is None
+    if oracle.objective is not None:
+        expect(answer.objective == count.objective, f"objective {answer.objective}, {count.objective} is")
+    nothing_violated = count.violated == 0 and not undefined
+    expect((answer.status == "satisfied") == nothing_violated, f"status {answer.status}, {count.violated} violated")
+    if answer.status == "unsatisfiable":
+        _judge_refutation(case, oracle)
+    if answer.complete and oracle.objective is None and not oracle.definitions and not oracle.has_loose:
+        best = min(oracle.count(values).score for values in oracle.enumerate())
+        expect(count.score == best, f"enumerated: score {_shown(count.score)}, the best is {_shown(best)}")
+
+
+def _judge_refutation(case: Case, oracle: Oracle) -> None:
+    expect("planted" not in case, "unsatisfiable, but a solution was planted")
+    if oracle.assignments <= ENOUGH:
+        for values in oracle.enumerate():
+            holds = oracle.keeps_what_must_hold(oracle.count(values))
+            expect(not holds, f"unsatisfiable, but {values} satisfies all that must hold")
+
+
+def _shown(score: Any) -> str:
+    return "/".join(f"{float(part):g}" for part in score)
+
+
+def _tree(problem: Problem, oracle: Oracle, options: SearchOptions) -> str:
+    """The constructive search alone: a solution keeps what must hold, and exhausted without one there is none."""
+    if oracle.assignments > ENOUGH:
+        return "too large for the tree alone"
+    plan = plan_for(problem, options)
+    prepared = prepare(problem, options, plan)
+    tree = TreeSearch(prepared.graph, options.seed, defined=prepared.problem.definitions)
+    while not tree.over and tree.steps < MOST_DECISIONS:
+        tree.advance(50, 1.0)
+        positions = tree.take_solution()
+        if positions is not None:
+            counted = problem.violation_of_positions(prepared.extended(positions))
+            expect(not tree.satisfies_all or counted.violated == 0, f"a tree's solution violates {counted.violated}")
+            expect(not oracle.has_hard or counted.hard == 0, f"a tree's solution violates {counted.hard} hard ones")
+            return "tree: solution"
+    if not tree.exhausted:
+        return "tree: unfinished"
+    if prepared.graph.terms.hard.any() or not oracle.has_hard:
+        for values in oracle.enumerate():
+            count = oracle.count(values)
+            holds = count.hard == 0 if oracle.has_hard else count.violated == 0
+            expect(not holds, f"the tree is exhausted, but {values} satisfies all that must hold")
+    return "tree: exhausted"
