@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import select
@@ -20,6 +21,8 @@ from anycsp.fuzz.outcome import template
 
 GRACE = 2.0
 """Seconds between looks at a child that has nothing to say."""
+ASLEEP = 10
+"""How many times as long a trial may wait as it may work."""
 REPORT_EVERY = 256
 """Trials between two tallies of a child."""
 
@@ -51,26 +54,39 @@ def tried(kind: Kind, case: Case) -> str | Failure:
 class _Board:
     """A page that parent and child share: the trial under way, when it began, and whether to stop."""
 
-    _FORM = struct.Struct("qd?")
+    _FORM = struct.Struct("qdd?")
 
     def __init__(self, trial: int) -> None:
         self._page = mmap.mmap(-1, mmap.PAGESIZE)
-        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), False)
+        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), 0.0, False)
 
     def begin(self, trial: int) -> bool:
         """The child begins a trial; False where it should not."""
-        _, _, stop = self._FORM.unpack_from(self._page)
-        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), stop)
+        stop = self._FORM.unpack_from(self._page)[3]
+        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), time.process_time(), stop)
         return not stop
 
     def stop(self) -> None:
-        trial, began, _ = self._FORM.unpack_from(self._page)
-        self._FORM.pack_into(self._page, 0, trial, began, True)
+        trial, began, spent, _ = self._FORM.unpack_from(self._page)
+        self._FORM.pack_into(self._page, 0, trial, began, spent, True)
 
-    def under_way(self) -> tuple[int, float]:
-        """The trial, and for how many seconds it has been."""
-        trial, began, _ = self._FORM.unpack_from(self._page)
-        return trial, time.monotonic() - began
+    @property
+    def trial(self) -> int:
+        return int(self._FORM.unpack_from(self._page)[0])
+
+    def overdue(self, pid: int, seconds: float) -> bool:
+        """Whether the trial under way has worked for too long, or slept for far too long: on a busy machine, the clock
+        on the wall says little."""
+        _, began, spent, _ = self._FORM.unpack_from(self._page)
+        return bool(_work_of(pid) - spent > seconds or time.monotonic() - began > ASLEEP * seconds)
+
+
+def _work_of(pid: int) -> float:
+    """Seconds of processor time that a process has had; 0 where it is no more."""
+    try:
+        return time.clock_gettime(~pid << 3 | 2)  # the clock of a process, as Linux numbers it
+    except OSError:
+        return 0.0
 
 
 @dataclass(frozen=True)
@@ -87,8 +103,8 @@ def campaign(kind: Kind, seed: int, first: int, seconds: float, trials: int | No
     while time.monotonic() < deadline and (trials is None or first < trials):
         board = _Board(first)
         pid, reading = _fork(lambda writing, b=board, k=first: _child(kind, seed, k, trials, b, writing))
-        yield from _listen(kind, board, reading, deadline)
-        first, died = _ended(kind, board, pid)
+        yield from _listen(kind, board, pid, reading, deadline)
+        first, died = board.trial, _ended(kind, board, pid)
         if died is None:
             return
         yield Report(Counter({"failed": 1}), [(first, died)])
@@ -133,7 +149,7 @@ def _say(writing: int, tally: Counter[str], failures: list[tuple[int, str, str]]
         line = line[os.write(writing, line) :]
 
 
-def _listen(kind: Kind, board: _Board, reading: int, deadline: float) -> Iterator[Report]:
+def _listen(kind: Kind, board: _Board, pid: int, reading: int, deadline: float) -> Iterator[Report]:
     """Until the child ends, hangs, or the time is up and it has finished its trial."""
     pending = b""
     while True:
@@ -148,25 +164,24 @@ def _listen(kind: Kind, board: _Board, reading: int, deadline: float) -> Iterato
             for line in lines:
                 tally, failures = json.loads(line)
                 yield Report(Counter(tally), [(k, Failure(s, d)) for k, s, d in failures])
-        if board.under_way()[1] > kind.seconds:
+        if board.overdue(pid, kind.seconds):
             break
     os.close(reading)
 
 
-def _ended(kind: Kind, board: _Board, pid: int) -> tuple[int, Failure | None]:
-    """The trial under way when the child ended, and what ended it, where that was not its own decision."""
-    trial, seconds = board.under_way()
-    if seconds > kind.seconds and os.waitpid(pid, os.WNOHANG) == (0, 0):
+def _ended(kind: Kind, board: _Board, pid: int) -> Failure | None:
+    """What ended the child, where that was not its own decision."""
+    if board.overdue(pid, kind.seconds) and os.waitpid(pid, os.WNOHANG) == (0, 0):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        return trial, Failure("hangs", f"no end after {kind.seconds:g} s")
+        return Failure("hangs", f"no end after {kind.seconds:g} s of work")
     try:
         status = os.waitpid(pid, 0)[1]
     except ChildProcessError:  # waited for just before
         status = 0
     if os.WIFSIGNALED(status):
-        return trial, Failure(f"signal {os.WTERMSIG(status)}", "the process died")
-    return trial, None
+        return Failure(f"signal {os.WTERMSIG(status)}", "the process died")
+    return None
 
 
 def tried_apart(kind: Kind, case: Case) -> str | Failure:
@@ -179,8 +194,8 @@ def tried_apart(kind: Kind, case: Case) -> str | Failure:
         _say(writing, Counter() if isinstance(outcome, Failure) else Counter([outcome]), failed)
 
     pid, reading = _fork(body)
-    reports = list(_listen(kind, board, reading, time.monotonic() + kind.seconds + GRACE))
-    _, died = _ended(kind, board, pid)
+    reports = list(_listen(kind, board, pid, reading, math.inf))
+    died = _ended(kind, board, pid)
     if died is not None:
         return died
     for report in reports:

@@ -20,14 +20,14 @@ class Kind:
     """A word for the tally; raises where something is wrong."""
     smaller: Callable[[Case], Iterator[Case]]
     seconds: float
-    """A trial that takes longer hangs. Generous, since the machine may be busy."""
+    """Of work: a trial that takes more hangs."""
 
     def case(self, seed: int, trial: int) -> Case:
         """Trial k of a seed is the same alone as in a campaign."""
         return self.draw(Random(f"{self.name}/{seed}/{trial}"))
 
 
-SECONDS = {"problems": 20.0, "files": 40.0}
+SECONDS = {"problems": 10.0, "files": 20.0, "models": 30.0, "faults": 60.0}
 """By the name of the kind, which is also that of its module."""
 
 

@@ -285,11 +285,15 @@ class Problem(GlobalConstraints):
 
     def minimize(self, expression: Operand) -> None:
         """Among assignments that violate nothing, prefer a small value of the expression."""
-        self.objective = Objective("minimize", expression=expression)
+        self._optimize("minimize", expression)
 
     def maximize(self, expression: Operand) -> None:
         """Among assignments that violate nothing, prefer a large value of the expression."""
-        self.objective = Objective("maximize", expression=expression)
+        self._optimize("maximize", expression)
+
+    def _optimize(self, kind: str, expression: Operand) -> None:
+        bounds(expression, self.bounds)  # refuses what leaves 64-bit arithmetic
+        self.objective = Objective(kind, expression=expression)
 
     def add_table(
         self,

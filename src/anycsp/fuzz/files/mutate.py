@@ -22,8 +22,9 @@ NUMBER = re.compile(rb"[-+]?[0-9][0-9.e]*")
 WORDS = (
     b"p", b"c", b"e", b"h", b"v", b"s", b"o", b"%", b"{", b"}", b"[", b"]", b'"', b",", b":", b"<", b">", b"/", b"(",
     b")", b"x[]", b"0..1000000000", b"0x1000000", b"..", b"*", b"null", b"true", b"NaN", b"Infinity", b"%0", b"\n",
-    b"\t", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\r", b"&amp;", b"<!DOCTYPE z>", b"not(" * 300, b"[" * 300, b"{" * 300, b"cnf", b"edge",
-    b"intension", b"x[9]", b"x[0][1]", b"salldiff", b"knapsack", b"definition", b"scope", b"\xc3\xa9", b"\x0c",
+    b"\t", b"\x00", b"\xff", b"\xef\xbb\xbf", b"\r", b"&amp;", b"<!DOCTYPE z>", b"not(" * 300, b"[" * 300,
+    b"{" * 300, b"cnf", b"edge", b"intension", b"x[9]", b"x[0][1]", b"salldiff", b"knapsack", b"definition",
+    b"scope", b"\xc3\xa9", b"\x0c",
 )  # fmt: skip
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
@@ -107,8 +108,8 @@ def _elements(data: bytes, rng: Random) -> bytes:
 
 ODD: tuple[Any, ...] = (
     None, True, False, 0, -1, 1.5, 10**30, -(2**63), 2**63, "", "x", [], {}, [[]], [None], "0..5", "5..0",
-    "0..99999999999", {"slot": 0}, {"slot": 99}, ["add"], ["no", 1], float("inf"), float("nan"), ["pow", 2, 9999], ["div", 1, 0], "*",
-    1e300,
+    "0..99999999999", {"slot": 0}, {"slot": 99}, ["add"], ["no", 1], float("inf"), float("nan"), ["pow", 2, 9999],
+    ["div", 1, 0], "*", 1e300,
 )  # fmt: skip
 
 

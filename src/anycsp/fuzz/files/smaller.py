@@ -7,25 +7,27 @@ from typing import Any
 
 from anycsp.fuzz.files.mutate import TOKEN
 
+MOST_PARTS = 400
+"""Parts of a file that are tried one by one; a longer one must first lose lines or tokens."""
+
 
 def smaller(case: Any) -> Iterator[Any]:
     if case["options"]:
         yield {**case, "options": []}
     for key in ("data", "answer"):
         if key in case:
-            data = case[key].encode("latin-1")
-            for parts in (
-                data.splitlines(keepends=True),
-                TOKEN.findall(data),
-                [data[i : i + 1] for i in range(len(data))],
-            ):
-                if len(parts) <= MOST_PARTS:
-                    for kept in _without(parts):
-                        yield {**case, key: b"".join(kept).decode("latin-1")}
+            for text in shorter(case[key]):
+                yield {**case, key: text}
 
 
-MOST_PARTS = 400
-"""Parts of a file that are tried one by one; a longer one must first lose lines or tokens."""
+def shorter(text: str) -> Iterator[str]:
+    """Bytes as the characters of the same numbers, with ever smaller parts left out."""
+    data = text.encode("latin-1")
+    lines, tokens = data.splitlines(keepends=True), TOKEN.findall(data)
+    for parts in (lines, tokens, [data[i : i + 1] for i in range(len(data))]):
+        if len(parts) <= MOST_PARTS:
+            for kept in _without(parts):
+                yield b"".join(kept).decode("latin-1")
 
 
 def _without(parts: list[bytes]) -> Iterator[list[bytes]]:
