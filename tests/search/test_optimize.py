@@ -167,3 +167,15 @@ def test_objectives_beyond_64_bits_are_refused_at_once() -> None:
     with pytest.raises(ProblemError, match="64-bit"):
         problem.minimize(x * x)
     assert problem.objective is None
+
+
+@pytest.mark.skipif(not native.available(), reason="compiled search")
+@pytest.mark.parametrize("search", ["hybrid", "local"])
+def test_steps_end_where_no_move_can_improve_the_objective(search: str) -> None:
+    """The objective is constant, so that asking for better adds a constraint that never holds."""
+    problem = Problem()
+    problem.add_variable([0, 1])
+    problem.minimize(operation("neg", 5))
+    options = SearchOptions(search=search, model="sat" if search == "hybrid" else "auto", steps=3, threads=1)
+    result = optimize(problem, options, solve_with)
+    assert (result.status, result.objective) == ("satisfied", {"kind": "minimize", "value": -5})

@@ -21,7 +21,7 @@ from anycsp.model.builders import formula_problem
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 
-_HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
+_HEADER = re.compile(rb"^[ \t]*p(?!\S)[^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
 _HARD = re.compile(rb"^[ \t]*h(?=[ \t])", re.MULTILINE)
 

@@ -25,11 +25,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kind", choices=list(SECONDS), action="append", help="default: all")
     parser.add_argument("--out", type=Path, default=Path("runs/fuzz"), help="where failing cases are written")
     parser.add_argument("--log", type=Path, help="append one JSON line per campaign and kind")
+    parser.add_argument("--report", type=Path, help="only print the table of the campaigns in this log")
     parser.add_argument("--trial", type=int, help="only this trial of the seed and kind, and print its case")
     parser.add_argument("cases", nargs="*", type=Path, help="cases that were kept: check them again")
     options = parser.parse_args(arguments)
     if options.cases:
         return _again(options.cases)
+    if options.report is not None:
+        print(table(options.report.read_text(encoding="utf-8")))
+        return 0
     seed = int(time.time()) if options.seed is None else options.seed
     kinds = [kind(name) for name in options.kind or SECONDS]
     if options.trial is not None:
@@ -62,6 +66,21 @@ def _campaign(kind: Kind, seed: int, seconds: float, trials: int | None, out: Pa
         with log.open("a") as file:
             file.write(json.dumps({**line, "failures": found}) + "\n")
     return len(found)
+
+
+def table(log: str) -> str:
+    """What all campaigns of a log came to, by kind, as a table of Markdown."""
+    campaigns = [json.loads(line) for line in log.splitlines()]
+    rows = [
+        "| kind | campaigns | trials | hours | kinds of failures, each fixed since |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name in SECONDS:
+        own = [c for c in campaigns if c["kind"] == name]
+        trials, hours = sum(c["trials"] for c in own), sum(c["seconds"] for c in own) / 3600
+        failures = {signature for c in own for signature in c["failures"]}
+        rows.append(f"| {name} | {len(own)} | {trials:,} | {hours:.1f} | {len(failures)} |")
+    return "\n".join(rows)
 
 
 def _keep(kind: Kind, case: Case, failure: Failure, out: Path, name: str) -> Path:

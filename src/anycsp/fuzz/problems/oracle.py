@@ -478,7 +478,10 @@ class Oracle:
 
     @property
     def has_hard(self) -> bool:
-        return any(hard for _, hard in self.terms) or any(d["hard"] for d in self.definitions)
+        """Whether some constraint is hard; a post may come to none, such as an order of one variable."""
+        values = self.completed([domain[0] for domain in self.domains])
+        posted = (hard and PARTS[e["post"]](e, values) for e, (_, hard) in zip(self.entries, self.terms, strict=True))
+        return any(posted) or any(d["hard"] for d in self.definitions)
 
     @property
     def has_loose(self) -> bool:
