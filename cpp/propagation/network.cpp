@@ -5,7 +5,7 @@
 namespace anycsp::propagation {
 
 Network::Network(std::shared_ptr<const Problem> problem, const std::vector<FamilyArrays>& arrays,
-                 const std::vector<uint8_t>& enforced, ExternalLabels external)
+                 const std::vector<uint8_t>& enforced, ExternalLabels external, Clock::time_point built_by)
     : problem_(std::move(problem)),
       external_(std::move(external)),
       store_(*problem_),
@@ -13,8 +13,10 @@ Network::Network(std::shared_ptr<const Problem> problem, const std::vector<Famil
       tables_(make_tables()),
       watches_(problem_->variables),
       conflicts_(problem_->variables) {
-    for (int32_t c = 0; c < problem_->constraints; ++c)
+    for (int32_t c = 0; c < problem_->constraints; ++c) {
+        if ((c & 15) == 0 && Clock::now() >= built_by) throw OutOfTime();
         if (enforced[c]) add(c, arrays);
+    }
     for (size_t p = 0; p < propagators_.size(); ++p) {
         propagators_[p]->id = static_cast<int32_t>(p);
         std::vector<int32_t> scope = propagators_[p]->scope;
@@ -145,7 +147,8 @@ bool Network::propagate() {
     }
 }
 
-bool Network::probe() {
+bool Network::probe(int64_t most_barren) {
+    int64_t barren = 0;
     for (bool again = true; again;) {
         again = false;
         for (int32_t x = 0; x < problem_->variables; ++x) {
@@ -157,7 +160,9 @@ bool Network::probe() {
                 const bool stopped = late;
                 store_.pop();
                 if (stopped || Clock::now() >= deadline) return true;
+                if (possible && ++barren >= most_barren) return true;
                 if (!possible) {
+                    barren = 0;
                     if (!store_.remove(x, v) || !propagate()) return false;
                     if (late) return true;
                     again = true;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "propagation/clauses.h"
@@ -12,11 +13,17 @@ namespace anycsp::propagation {
 
 using Clock = std::chrono::steady_clock;
 
+// Thrown where the deadline passes before all propagators are there: with only some of them nothing would be proved.
+struct OutOfTime : std::runtime_error {
+    OutOfTime() : std::runtime_error("no time to build the propagators") {}
+};
+
 class Network {
   public:
     // `enforced`: the constraints that must hold. `arrays`: by family, for those with an evaluator of their own.
     Network(std::shared_ptr<const Problem> problem, const std::vector<FamilyArrays>& arrays,
-            const std::vector<uint8_t>& enforced, ExternalLabels external);
+            const std::vector<uint8_t>& enforced, ExternalLabels external,
+            Clock::time_point built_by = Clock::time_point::max());
     Network(const Network&) = delete;
 
     Store& store() { return store_; }
@@ -32,8 +39,9 @@ class Network {
     // A nogood: not all of these positions (value vertices) at once. At the root only.
     bool forbid(std::vector<int32_t> literals) { return clauses_.add(store_, std::move(literals), -1); }
 
-    // Fix each value in turn and remove those that fail, until nothing changes or the deadline passes.
-    bool probe();
+    // Fix each value in turn and remove those that fail, until nothing changes, `most_barren` values in a row have
+    // removed nothing, or the deadline passes.
+    bool probe(int64_t most_barren);
 
     // The propagator of the constraint that bounds the objective.
     Propagator* find(int32_t constraint);

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from anycsp import native
 from anycsp.constraints.base import Block, IntArray, Labelling, Terms
 from anycsp.constraints.external import ExternalLabelling
+from anycsp.deadline import NEVER, Deadline
 from anycsp.memory import check_memory
 from anycsp.model.domains import Domains
 from anycsp.model.score import Scoring
@@ -44,6 +45,8 @@ class ConstraintValueGraph:
     """[constraints]: in units of its instance's scoring."""
     score: IntArray
     """[constraints]: what a violated one adds to the score."""
+    deadline: Deadline
+    """When what only Python can evaluate is not evaluated any more: it may take as long as it likes."""
     constant: IntArray
     """[instances, 4]: count, weight in units, hard count and score of violated constraints with empty scope."""
 
@@ -100,6 +103,7 @@ class ConstraintValueGraph:
             return None
 
         def labels(constraint: int, scope_positions: bytes) -> bytes:
+            self.deadline.check()
             labelling, row = owners[constraint]
             return labelling.row_labels(row, np.frombuffer(scope_positions, dtype=np.int32)).tobytes()
 
@@ -124,7 +128,9 @@ class ConstraintValueGraph:
         return native.module().make_problem(arrays, self.native_families)
 
 
-def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | None = None) -> ConstraintValueGraph:
+def compile_graph(
+    problems: Problem | Sequence[Problem], *, memory_limit: int | None = None, deadline: Deadline = NEVER
+) -> ConstraintValueGraph:
     """The graph of one problem, or of a batch as a disjoint union. Refuses what would not fit in memory."""
     batch = [problems] if not isinstance(problems, Sequence) else list(problems)
     check_memory(batch, memory_limit)
@@ -156,6 +162,7 @@ def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | 
         variable_instance=np.concatenate(variable_instance),
         constraint_instance=np.searchsorted(offsets, terms.index, side="right") - 1,
         scorings=scorings,
+        deadline=deadline,
         weight=weight[terms.index],
         score=score[terms.index],
         constant=_constant_violations(blocks, domains, offsets, weight, score),

@@ -39,6 +39,7 @@ SMOKE = [
     Smoke("training_step.py", "--rounds 1 --workloads smoke", "2 x MaxCut"),
     Smoke("startup.py", "--smoke", "import anycsp"),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
+    Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
     Smoke("randcsp.py", "--smoke", "3 colours", slow=True),
     Smoke("xcsp3_table.py", f"{ROOT / 'examples'} --seconds 0.5", "| magic-square.xml | CSP | 9 | 9 |", "java"),
 ]

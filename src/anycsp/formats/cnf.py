@@ -35,7 +35,7 @@ def read(source: Source) -> Problem:
     if header and _COMMENT.sub(b"", source.data[: header.start()]).strip():
         raise _first_error(source, variables)
     body = source.data[header.end() :] if header else source.data
-    if trailer := _TRAILER.search(body):
+    if b"%" in body and (trailer := _TRAILER.search(body)):
         body = body[: trailer.start()]
     if b"c" in body:
         body = _COMMENT.sub(b"", body)

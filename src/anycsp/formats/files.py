@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.errors import FormatError, ProblemError
 from anycsp.formats.budget import BYTES, CLAIM, EXPANSION, SMALL, Budget, Limit
 
@@ -38,10 +39,16 @@ COMPRESSIONS = {
     ".bz2": Compression("bzip2", b"BZh", bz2.open, bz2.compress),
 }
 """By the ending of a file's name."""
+BQM_MAGIC = b"DIMODBQM"
+"""What the one binary format that is read begins with."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """No text format has them; vertical tabs and form feeds are white space to some readers and not to others."""
 _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
+
+
+LINES_PER_LOOK = 4096
+"""Lines between two looks at the clock: a few thousandths of a second."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +59,20 @@ class Source:
     path: str
     data: bytes
     budget: Budget = field(default_factory=Budget, compare=False)
+    deadline: Deadline = field(default=NEVER, compare=False)
 
     def error(self, reason: str, line: int | None = None) -> FormatError:
         return FormatError(self.path, reason, line)
 
+    def late(self) -> FormatError:
+        """A file takes longer to read than there is time for: without all of it nothing can be said."""
+        return self.error("takes longer to read than the time limit allows; give it more with --time-limit")
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that is not blank, with its number."""
         for number, line in enumerate(ascii_text(self.data).split("\n"), start=1):
+            if number % LINES_PER_LOOK == 0 and self.deadline.passed:
+                raise self.late()
             stripped = line.strip()
             if stripped:
                 yield number, stripped
@@ -102,8 +116,9 @@ def shown(token: str, limit: int = 40) -> str:
     return ascii(token if len(token) <= limit else token[:limit] + "...")
 
 
-def load(path: str | os.PathLike[str]) -> Source:
-    """Read a file whole, `-` for standard input, decompressing what is compressed."""
+def load(path: str | os.PathLike[str], deadline: Deadline = NEVER) -> Source:
+    """Read a file whole, `-` for standard input, decompressing what is compressed. Its reader keeps to the
+    deadline."""
     name = os.fspath(path)
     try:
         data = _read(sys.stdin.buffer if name == "-" else name, name)
@@ -111,7 +126,7 @@ def load(path: str | os.PathLike[str]) -> Source:
         raise FormatError(name, "is a directory") from None
     except OSError as error:
         raise FormatError(name, (error.strerror or str(error)).lower()) from None
-    return text_source(data, name)
+    return replace(text_source(data, name), deadline=deadline)
 
 
 def load_head(path: Path, size: int) -> Source:
@@ -130,6 +145,8 @@ def load_head(path: Path, size: int) -> Source:
 
 def text_source(data: bytes, name: str) -> Source:
     """A source from bytes at hand; refuses what cannot be text."""
+    if data.startswith(BQM_MAGIC):
+        return Source(name, data)
     data = data.removeprefix(b"\xef\xbb\xbf")  # the UTF-8 byte order mark some editors write
     if len(data.translate(None, _CONTROLS)) < len(data):  # five times as fast as the search
         match = _CONTROL.search(data)
@@ -177,6 +194,21 @@ def _decompress(raw: bytes, compression: Compression, name: str) -> bytes:
         raise FormatError(name, f"truncated or damaged {compression.name} file ({error})") from None
 
 
+def check_writable(path: Path) -> None:
+    """Refuse, before any work is done, a file that could not be written when it is done."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
+            pass
+    except OSError as error:
+        raise _not_written(path, error) from None
+    if path.is_dir():
+        raise _not_written(path, IsADirectoryError(0, "is a directory"))
+
+
+def _not_written(path: Path, error: OSError) -> FormatError:
+    return FormatError(path, f"cannot be written: {(error.strerror or str(error)).lower()}")
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write next to the file, then rename: a reader, or a crash, never meets half of it. Compresses by the name's
     ending."""
@@ -194,7 +226,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     except OSError as error:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
-        raise FormatError(path, f"cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise _not_written(path, error) from None
 
 
 def _umask() -> int:

@@ -66,8 +66,8 @@ class Domain:
 
     def position(self, value: int | str) -> int:
         """The position of a value given as integer or label."""
-        key = value if isinstance(value, str) else int(value)
-        position = self._positions.get(key)
+        known = isinstance(value, (str, int, np.integer))
+        position = self._positions.get(value if isinstance(value, str) else int(value)) if known else None
         if position is None:
             raise ProblemError(f"value {value!r} is outside the domain {self.summary()}")
         return position
@@ -94,6 +94,11 @@ class Domain:
         """The value at a position as the user wrote it."""
         return self.labels[position] if self.labels is not None else int(self.values[position])
 
+    def subset(self, positions: npt.NDArray[np.int64]) -> Domain:
+        """The values at these positions, in their order."""
+        labels = None if self.labels is None else tuple(self.labels[p] for p in positions.tolist())
+        return Domain(self.values[positions], labels)
+
     def summary(self) -> str:
         if self.labels is not None:
             names = list(self.labels[:4]) + (["…"] if len(self.labels) > 4 else [])
@@ -117,9 +122,13 @@ class Domains:
     def of(domains: Sequence[Domain]) -> Domains:
         sizes = np.fromiter((len(d.values) for d in domains), dtype=np.int64, count=len(domains))
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        values = np.concatenate([d.values for d in domains]) if domains else np.zeros(0, np.int64)
+        if domains and len(set(map(id, domains))) == 1:  # a million variables of one domain
+            values = np.tile(domains[0].values, len(domains))
+        else:
+            values = np.concatenate([d.values for d in domains]) if domains else np.zeros(0, np.int64)
         return Domains(start, values)
 
-    @property
+    @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
+        """[variables]"""
         return np.diff(self.start)

@@ -294,16 +294,17 @@ def trace(function: Callable[..., Any], variables: Sequence[Variable]) -> Expres
 # ── walking ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def postorder(expression: Operand) -> Iterator[Operand]:
-    """Every node after its operands; iterative, since parsed expressions can be deep."""
-    stack: list[tuple[Operand, bool]] = [(expression, False)]
+def postorder(expression: Operand) -> list[Operand]:
+    """Every node after its operands; iterative, since parsed expressions can be deep. It is the reverse of the order
+    that visits a node first and its operands from the last to the first."""
+    order, stack = list[Operand](), [expression]
     while stack:
-        node, expanded = stack.pop()
-        if expanded or not isinstance(node, Operation):
-            yield node
-        else:
-            stack.append((node, True))
-            stack.extend((operand, False) for operand in reversed(node.operands))
+        node = stack.pop()
+        order.append(node)
+        if isinstance(node, Operation):
+            stack.extend(node.operands)
+    order.reverse()
+    return order
 
 
 def scope_of(expression: Operand) -> list[int]:

@@ -80,6 +80,9 @@ class GlobalConstraints:
         def add_block(self, block: Any) -> None: ...
         def add_auxiliary(self, domain: Iterable[int], definition: Operand, name: str | None = None) -> Variable: ...
         def new_terms(self, weight: Any = 1.0, hard: Any = False, count: int = 1) -> Terms: ...
+        def remember_whole(self, kind: str, first: int, *operands: Any) -> None: ...
+        @property
+        def num_constraints(self) -> int: ...
         def domain(self, variable: Any) -> Domain: ...
 
     # ── counting ─────────────────────────────────────────────────────────────────────────────────────
@@ -238,11 +241,13 @@ class GlobalConstraints:
             for i, j in combinations(range(len(first)), 2):
                 self.add(operation("iff", operation("eq", first[i], j), operation("eq", first[j], i)), **terms)
             return
-        operator = "iff" if len(first) == len(second) else "imp"
+        operator, before = "iff" if len(first) == len(second) else "imp", self.num_constraints
         for i, x in enumerate(first):
             for j, y in enumerate(second):
                 self.add(operation(operator, operation("eq", x, j), operation("eq", y, i)), **terms)
             self.add(operation("in", x, *range(len(second))), **terms)
+        if len(first) == len(second):
+            self.remember_whole("inverse", before, list(first), list(second))
 
     def add_channel_value(self, scope: Sequence[Operand], value: Operand, **terms: Any) -> None:
         """scope[i] = 1 exactly where value = i."""
@@ -274,7 +279,10 @@ class GlobalConstraints:
         **terms: Any,
     ) -> None:
         """No two tasks (boxes, where an origin is a list) overlap: one rule for every pair."""
-        boxes = [(_as_list(o), _as_list(l)) for o, l in zip(origins, lengths, strict=True)]
+        boxes, before = (
+            [(_as_list(o), _as_list(l)) for o, l in zip(origins, lengths, strict=True)],
+            self.num_constraints,
+        )
         if zero_ignored:
             boxes = [box for box in boxes if not any(isinstance(l, int) and l == 0 for l in box[1])]
         for (a, a_length), (b, b_length) in combinations(boxes, 2):
@@ -287,6 +295,7 @@ class GlobalConstraints:
             if zero_ignored:
                 apart += [operation("eq", l, 0) for l in (*a_length, *b_length) if isinstance(l, Expression)]
             self.add(any_of(apart), **terms)
+        self.remember_whole("no_overlap", before, *([box[side] for box in boxes] for side in (0, 1)))
 
     def add_cumulative(
         self,
@@ -304,6 +313,15 @@ class GlobalConstraints:
             raise ProblemError("cumulative: the operator is <= or <")
         # A task of length zero never runs, and asks for nothing where it starts.
         tasks = [t for t in zip(origins, lengths, heights, strict=True) if isinstance(t[1], Expression) or t[1] > 0]
+        before = self.num_constraints
+        self._add_load(tasks, operator, limit, **terms)
+        greatest = limit if operator == "<=" else operation("sub", limit, 1)
+        self.remember_whole("cumulative", before, *(list(column) for column in zip(*tasks, strict=True)), greatest)
+
+    def _add_load(
+        self, tasks: Sequence[tuple[Operand, Operand, Operand]], operator: str, limit: Operand, **terms: Any
+    ) -> None:
+        """The parts of a cumulative constraint."""
         constant = all(isinstance(l, int) and isinstance(h, int) and isinstance(x, Variable) for x, l, h in tasks)
         if constant:
             starts = sorted({int(v) for x, _, _ in tasks for v in self.domain(x).values})

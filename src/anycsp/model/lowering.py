@@ -58,8 +58,20 @@ def block_of(problem: Modelled, expression: Operand, terms: Terms) -> Block:
     if not isinstance(expression, Operation):
         expression = operation("ne", expression, 0)
     expression = without_negation(expression)
+    scope, program, parameters = compile_expression(expression)
+    key = ("block", program, tuple(parameters), tuple(problem.domain_list[x].key for x in scope))
+    relation = problem.relations.get(key)
+    if relation is None:
+        block = _new_block(problem, expression, scope, terms)
+        if isinstance(block, TableBlock) and block.scope.tolist() == scope:
+            problem.relations[key] = block.relations[0]
+        return block
+    return TableBlock.of_relation(np.array(scope, dtype=np.int64), relation, terms)
+
+
+def _new_block(problem: Modelled, expression: Operation, scope: list[int], terms: Terms) -> Block:
+    """`block_of` an expression whose like was not seen over like domains."""
     bounds(expression, problem.bounds)  # refuses what leaves 64-bit arithmetic
-    scope = scope_of(expression)
     if len(scope) <= 1:
         return tabulated(problem, expression, terms)
     if expression.operator in SYMBOL and len(expression.operands) == 2:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations as combinations_of
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,28 @@ class Violation(NamedTuple):
     hard: int
 
 
+class Whole(NamedTuple):
+    """A global constraint as it was posted, for searches that know it as one."""
+
+    kind: str
+    operands: tuple[Any, ...]
+    constraints: IntArray
+    """The numbers of the constraints it became; together they say the same."""
+
+    @property
+    def scope(self) -> list[int]:
+        """The variables it is over."""
+        found: list[int] = []
+        pending: list[Any] = list(self.operands)
+        while pending:
+            operand = pending.pop()
+            if isinstance(operand, list):
+                pending += operand
+            else:
+                found += scope_of(operand)
+        return found
+
+
 AUXILIARY_LIMIT = 100_000
 """The widest range an auxiliary variable may have where its values cannot be enumerated."""
 
@@ -83,12 +106,22 @@ class Problem(GlobalConstraints):
         """Relations of tabulated rules, by rule and domains."""
         self.definitions: dict[int, Operand] = {}
         """Auxiliary variables: each is determined by variables before it, and no part of an answer."""
+        self.whole: list[Whole] = []
+        """Global constraints that were posted whole and are held in parts."""
 
     def copy(self) -> Problem:
         """A problem that can be extended without changing this one; constraints and domains are shared."""
         other = Problem(self.name)
         other.__dict__.update({k: v.copy() if isinstance(v, (list, dict)) else v for k, v in self.__dict__.items()})
         return other
+
+    def without_constraints(self, variables: Sequence[int]) -> Problem:
+        """A problem of some of the variables, in this order, and nothing else."""
+        part = Problem(self.name)
+        part._names = [self._names[x] for x in variables]
+        part._domain_of = [self._domain_of[x] for x in variables]
+        part._interned = self._interned.copy()
+        return part
 
     def __repr__(self) -> str:
         label = f"{self.name!r}, " if self.name else ""
@@ -400,8 +433,10 @@ class Problem(GlobalConstraints):
         if any(isinstance(x, Operation) for x in scope):
             if except_values:
                 raise ProblemError("all-different with excepted values: over variables only")
+            first = self._constraints
             for a, b in combinations_of(scope, 2):
                 self.add(operation("ne", *(self._operand(x) for x in (a, b))), weight=weight, hard=hard)
+            self.remember_whole("all_different", first, [self._operand(x) for x in scope])
             return
         self.add_block(all_different(self._domain_of, self._scope(scope), except_values, self.new_terms(weight, hard)))
 
@@ -411,12 +446,36 @@ class Problem(GlobalConstraints):
         self._constraints += len(block)
         self._scoring = None
 
+    def over(self, domains: Sequence[Domain], blocks: Iterable[Block]) -> Problem:
+        """The same variables over other domains with other constraints, in the order that their terms name."""
+        other = self.copy()
+        other._domain_of = [other._intern(domain) for domain in domains]
+        other._domains = other._sizes = other._scoring = None
+        parts = [block for block in blocks if len(block)]
+        place = np.argsort(np.argsort(np.concatenate([np.zeros(0, np.int64), *(b.terms.index for b in parts)])))
+        ends = np.cumsum([0, *map(len, parts)]).tolist()
+        other._blocks = [
+            replace(block, terms=replace(block.terms, index=place[first:last]))
+            for block, (first, last) in zip(parts, pairwise(ends), strict=True)
+        ]
+        other._constraints = len(place)
+        left = np.sort(np.concatenate([np.zeros(0, np.int64), *(b.terms.index for b in parts)]))
+        other.whole = [
+            posted._replace(constraints=np.flatnonzero(np.isin(left, posted.constraints))) for posted in self.whole
+        ]
+        return other
+
     def renumber(self, place: IntArray) -> None:
         """Change the order of the constraints: the i-th one added becomes number `place[i]`."""
         if len(place) != self._constraints or (np.sort(place) != np.arange(self._constraints)).any():
             raise ProblemError(f"an order of the constraints names each of 0..{self._constraints - 1} once")
         self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self._blocks]
+        self.whole = [posted._replace(constraints=place[posted.constraints]) for posted in self.whole]
         self._scoring = None
+
+    def remember_whole(self, kind: str, first: int, *operands: Any) -> None:
+        """The constraints from number `first` on are one global constraint."""
+        self.whole.append(Whole(kind, operands, np.arange(first, self._constraints, dtype=np.int64)))
 
     def require_all(self) -> None:
         """Make every constraint hard: what an optimisation problem means by its constraints."""
@@ -495,8 +554,12 @@ class Problem(GlobalConstraints):
 
     def assignment(self, positions: npt.NDArray[np.integer[Any]]) -> dict[str, Value]:
         """The assignment by name, in labels where the domain has them; without auxiliary variables."""
-        pairs = enumerate(zip(self._names, self._domain_of, positions, strict=True))
-        return {name: domain.external(int(p)) for x, (name, domain, p) in pairs if x not in self.definitions}
+        values: list[Value] = self.values(positions).tolist()
+        if any(domain.labels is not None for domain in self._interned.values()):
+            values = [d.external(p) for d, p in zip(self._domain_of, np.asarray(positions).tolist(), strict=True)]
+        if not self.definitions:
+            return dict(zip(self._names, values, strict=True))
+        return {name: values[x] for x, name in enumerate(self._names) if x not in self.definitions}
 
     def values(self, positions: npt.NDArray[np.integer[Any]]) -> IntArray:
         """The integer each variable takes, in variable order."""

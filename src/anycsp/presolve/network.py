@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp import native
+from anycsp.deadline import NEVER, Deadline, OutOfTime
 from anycsp.graph import ConstraintValueGraph
-
-FOREVER = 1e9
 
 
 def required(graph: ConstraintValueGraph) -> npt.NDArray[np.uint8]:
@@ -24,11 +23,15 @@ def required(graph: ConstraintValueGraph) -> npt.NDArray[np.uint8]:
     return hard.astype(np.uint8)
 
 
-def propagation_network(graph: ConstraintValueGraph, seconds: float = FOREVER) -> Any:
-    """`propagate()` and `probe()` shrink the domains, False where nothing is left; `domains()` is a flag per value."""
-    return native.module().PropagationNetwork(
-        graph.native_problem, graph.native_families, required(graph), graph.external_labels, seconds
-    )
+def propagation_network(graph: ConstraintValueGraph, deadline: Deadline = NEVER) -> Any:
+    """`propagate()` and `probe(values in vain)` shrink the domains, False where nothing is left; `domains()` is a flag
+    per value."""
+    try:
+        return native.module().PropagationNetwork(
+            graph.native_problem, graph.native_families, required(graph), graph.external_labels, deadline.left
+        )
+    except native.module().OutOfTime:
+        raise OutOfTime from None
 
 
 def tree_search(
@@ -37,13 +40,17 @@ def tree_search(
     defined: Iterable[int] = (),
     objective: int = -1,
     seed: int = 0,
-    seconds: float = FOREVER,
+    deadline: Deadline = NEVER,
+    built_by: Deadline = NEVER,
 ) -> Any:
     """A search that constructs solutions. `defined` variables are branched on last; `objective` is the constraint (in
-    graph order) that bounds one."""
+    graph order) that bounds one. Raises OutOfTime where its propagators are not `built_by` then."""
     decisions = np.ones(graph.num_variables, dtype=np.uint8)
     decisions[list(defined)] = 0
-    return native.module().TreeSearch(
-        graph.native_problem, graph.native_families, required(graph), decisions, objective, seed & (2**64 - 1),
-        graph.external_labels, seconds,
-    )  # fmt: skip
+    try:
+        return native.module().TreeSearch(
+            graph.native_problem, graph.native_families, required(graph), decisions, objective, seed & (2**64 - 1),
+            graph.external_labels, deadline.left, built_by.left,
+        )  # fmt: skip
+    except native.module().OutOfTime:
+        raise OutOfTime from None

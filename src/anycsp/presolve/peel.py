@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block
+from anycsp.deadline import NEVER, Deadline
 from anycsp.model.problem import Problem
 
 IntArray = npt.NDArray[np.int64]
@@ -23,6 +24,10 @@ IntArray = npt.NDArray[np.int64]
 MOST_VISITS = 100_000_000
 """Slots looked at before the rest is left as it is: about a second. A round looks at all, and a long chain that can
 only be unravelled from its ends takes many rounds."""
+WAITING_SECONDS = 1e-5
+"""For a variable to be set aside and given its value last."""
+WAITING_SHARE = 0.2
+"""The part of the time that those who wait may take."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +40,20 @@ class Peeled:
     waiting: list[tuple[int, list[tuple[Block, int]]]]
     """In the order they were set aside: a variable, and its constraints as rows of the whole problem's blocks."""
 
+    @property
+    def seconds(self) -> float:
+        """What the way back will take, roughly."""
+        return WAITING_SECONDS / 2 * len(self.waiting)
+
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """Positions of the variables kept → of all."""
         result = np.zeros(self.whole.num_variables, dtype=np.int32)
         result[self.kept] = positions
-        domains = self.whole.domains
+        domains, sizes = self.whole.domains, self.whole.domains.sizes.tolist()
         for variable, constraints in reversed(self.waiting):
-            free = np.ones(domains.sizes[variable], dtype=np.bool_)
+            if not constraints:
+                continue
+            free = np.ones(sizes[variable], dtype=np.bool_)
             for block, row in constraints:
                 free &= block.allowed(row, variable, domains, result)
             result[variable] = np.argmax(free)
@@ -52,13 +64,13 @@ def _nothing_peeled(problem: Problem) -> Peeled:
     return Peeled(problem, problem, np.arange(problem.num_variables), [])
 
 
-def peel(problem: Problem) -> Peeled:
+def peel(problem: Problem, deadline: Deadline = NEVER) -> Peeled:
     """Where nothing can wait, the problem itself. One variable is always kept, so that there is something to search.
     Auxiliary variables follow from others, so problems that have any are left alone."""
     blocks = [block for block in problem.blocks if len(block)]
     if not blocks or problem.definitions:
         return _nothing_peeled(problem)
-    aside = _set_aside(problem, blocks)
+    aside = _set_aside(problem, blocks, deadline)
     if not aside.order:
         return _nothing_peeled(problem)
     kept = np.flatnonzero(aside.variable_kept)
@@ -79,13 +91,15 @@ class _SetAside:
 
     def waiting(self, blocks: list[Block]) -> list[tuple[int, list[tuple[Block, int]]]]:
         constraints: dict[int, list[tuple[Block, int]]] = {variable: [] for variable in self.order}
-        for i in np.flatnonzero(self.handler >= 0).tolist():
-            block = int(np.searchsorted(self.first, i, side="right")) - 1
-            constraints[int(self.handler[i])].append((blocks[block], i - int(self.first[block])))
+        handled = np.flatnonzero(self.handler >= 0)
+        block = np.searchsorted(self.first, handled, side="right") - 1
+        rows = (handled - self.first[block]).tolist()
+        for variable, b, row in zip(self.handler[handled].tolist(), block.tolist(), rows, strict=True):
+            constraints[variable].append((blocks[b], row))
         return list(constraints.items())
 
 
-def _set_aside(problem: Problem, blocks: list[Block]) -> _SetAside:
+def _set_aside(problem: Problem, blocks: list[Block], deadline: Deadline) -> _SetAside:
     """Round after round, all variables that can wait by then; of those that share a constraint the first takes it."""
     sizes = problem.domains.sizes
     first = np.cumsum([0] + [len(block) for block in blocks])
@@ -95,12 +109,14 @@ def _set_aside(problem: Problem, blocks: list[Block]) -> _SetAside:
     kept = np.ones(problem.num_variables, dtype=np.bool_)
     handler = np.full(first[-1], -1, dtype=np.int64)
     order: list[int] = []
-    visits = 0
-    while visits < MOST_VISITS:
+    visits, most = 0, deadline.left * WAITING_SHARE / WAITING_SECONDS
+    while visits < MOST_VISITS and not deadline.passed:
         at_most = np.bincount(variable, ruled_out, minlength=len(kept))
         leaving = kept & (at_most < sizes)
         if leaving.sum() == kept.sum():
             leaving[np.argmax(leaving)] = False
+        if len(order) + leaving.sum() > most:
+            leaving[np.flatnonzero(leaving)[int(most) - len(order) :]] = False
         if not leaving.any():
             break
         own = leaving[variable]
@@ -117,9 +133,7 @@ def _set_aside(problem: Problem, blocks: list[Block]) -> _SetAside:
 
 def _part(problem: Problem, blocks: list[Block], kept: IntArray, rows_of: Callable[[int], IntArray]) -> Problem:
     """The problem of these variables and constraints, numbered anew in the same order."""
-    part = Problem(problem.name)
-    for x in kept.tolist():
-        part.add_variable(problem.domain(x), problem.names[x])
+    part = problem.without_constraints(kept.tolist())
     new_index = np.full(problem.num_variables, -1, dtype=np.int64)
     new_index[kept] = np.arange(len(kept))
     places = []

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from anycsp import native
+from anycsp.constraints.base import Block
+from anycsp.constraints.rule import RuleBlock
+from anycsp.constraints.table import TableBlock
 from anycsp.errors import ModelError
 from anycsp.graph import ConstraintValueGraph
 from anycsp.model.problem import Problem
+from anycsp.model.quadratic import as_soft_constraints
 from anycsp.model.structure import Kind, has_long_tables, is_boolean, kind_of, may_be_satisfiable
 from anycsp.neural.models import Model, shipped_models
 from anycsp.presolve.network import required
 from anycsp.search import prior
+from anycsp.search.exact_model import installed
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}
 """The shipped model trained on problems of a kind; formulas have two."""
@@ -66,6 +73,44 @@ def choose_shares(problem: Problem, graph: ConstraintValueGraph, decision: bool)
     if not tree:
         return {strategy: 1.0}
     return {"tree": prior.TREE_BESIDE_ONE, strategy: 1.0 - prior.TREE_BESIDE_ONE}
+
+
+LARGEST_EXACT = 1_000_000
+"""Variables of constraints and cells of tables beyond which CP-SAT does not join: making its model takes a second for
+some hundred thousand, and it is seldom done with so much in the time of a search."""
+
+
+def exact_helps(problem: Problem) -> bool:
+    """Whether CP-SAT joins a search of `auto`: where OR-Tools is installed, the model is within `LARGEST_EXACT`, and
+    the problem does not look drawn at random. On cuts, graph colourings, formulas of one clause length and binary
+    tables that are all different local search is far ahead, and half its time would be lost."""
+    if looks_random(problem) or not installed():
+        return False
+    return sum(_translated_size(block) for block in problem.blocks) <= LARGEST_EXACT
+
+
+def looks_random(problem: Problem) -> bool:
+    if problem.objective is not None and problem.objective.expression is not None:
+        return as_soft_constraints(problem) is not None
+    kind = kind_of(problem)
+    if kind is Kind.FORMULA:
+        lengths = np.unique(np.concatenate([block.arity for block in problem.blocks]))
+        return len(lengths) == 1
+    if kind is Kind.BINARY:
+        relations = sum(len(block.relations) for block in problem.blocks if isinstance(block, TableBlock))
+        return 2 * relations > problem.num_constraints
+    return kind is Kind.CUT or (kind is Kind.COLORING and not problem.whole)
+
+
+def _translated_size(block: Block) -> int:
+    """What of a block CP-SAT's model has to list."""
+    if isinstance(block, TableBlock):
+        cells = np.array([relation.tuples.size for relation in block.relations], dtype=np.int64)
+        return len(block.scope) + (int(cells[block.relation].sum()) if len(cells) else 0)
+    if isinstance(block, RuleBlock):
+        nodes = np.array([len(program) for program in block.programs], dtype=np.int64)
+        return int(nodes[block.program].sum())
+    return len(block.scope)
 
 
 def choose_parameters(strategy: str, graph: ConstraintValueGraph) -> dict[str, Any]:

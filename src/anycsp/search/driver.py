@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from anycsp.engine import Engine, Improvement
+from anycsp.deadline import NEVER, Deadline, OutOfTime
+from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.search.result import TracePoint
 
 SLICE_SECONDS = 0.05
@@ -32,6 +34,8 @@ class Progress:
     """Whether the best got better since the last call."""
     objective: float | None = None
     """The best value of a problem's own objective, where a search for one has an assignment that violates nothing."""
+    bound: float | None = None
+    """What no assignment is better than, where exact search knows: of the objective, or else of the violated weight."""
 
 
 Callback = Callable[[Progress], bool | None]
@@ -42,7 +46,7 @@ Callback = Callable[[Progress], bool | None]
 class Limits:
     """A search ends at the first of these."""
 
-    seconds: float | None = None
+    deadline: Deadline = NEVER
     steps: int | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     """Set from anywhere (a signal handler, another thread) to end the search with the best so far."""
@@ -56,6 +60,8 @@ class Outcome:
     interrupted: bool
     refuted: bool
     """Nothing satisfies all that is required."""
+    proved: bool = False
+    """Nothing is better than the best."""
 
 
 def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> Outcome:
@@ -65,25 +71,34 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
     trace: list[TracePoint] = []
     interrupted = False
     step_seconds = 0.0  # of the last steps: none can be cut short, so none is begun that would end too late
+    proving = engine if isinstance(engine, ProvingEngine) else None
     while True:
         improved = False
+        value, bound = (None, None) if proving is None else (proving.value, proving.bound)
         for candidate in engine.improvements():
             if best is None or candidate.score < best.score:
                 best, improved = candidate, True
-                trace.append(TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by))
+                trace.append(trace_point(best, bound))
         assert best is not None, "an engine reports its starting assignment as its first improvement"
         elapsed = time.perf_counter() - began
         if callback is not None:
-            state = Progress(engine.steps, elapsed, best.violated, best.weight, best.hard, improved)
+            state = Progress(engine.steps, elapsed, best.violated, best.weight, best.hard, improved, value, bound)
             interrupted = callback(state) is True
         interrupted = interrupted or limits.stop.is_set()
-        seconds_left = float("inf") if limits.seconds is None else limits.seconds - elapsed
+        seconds_left = limits.deadline.left
         steps_left = 1 << 62 if limits.steps is None else limits.steps - engine.steps
         if best.score <= 0 or engine.concluded or interrupted or seconds_left <= step_seconds or steps_left <= 0:
-            return Outcome(best, trace, elapsed, interrupted, engine.refuted)
+            proved = proving is not None and proving.proved
+            return Outcome(best, trace, elapsed, interrupted, engine.refuted, proved)
         try:
             asked = time.perf_counter()
             taken = engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))
             step_seconds = (time.perf_counter() - asked) / taken if taken else 0.0
         except KeyboardInterrupt:
             limits.stop.set()
+        except OutOfTime:
+            step_seconds = math.inf  # a constraint took too long: what was found before is the answer
+
+
+def trace_point(best: Improvement, bound: float | None = None) -> TracePoint:
+    return TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by, bound)

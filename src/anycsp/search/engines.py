@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from anycsp.deadline import OutOfTime
 from anycsp.engine import Engine
 from anycsp.model.structure import is_decision, kind_of
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
 from anycsp.search import prior
+from anycsp.search.beside import BesideExact, Partner
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
+from anycsp.search.choose import LARGEST_RACE, choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
+from anycsp.search.exact import ExactSearch
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
@@ -31,15 +35,44 @@ def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engin
 def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     """All assignments where they are few; otherwise one strategy, the tree beside one, or several of them in turns:
     search/choose.py says which."""
-    if is_tiny(prepared.graph):
+    if is_tiny(prepared.graph.domains.sizes):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
     shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole))
     if len(shares) > 1:
         return portfolio(prepared, plan, options)
     (strategy,) = shares
     return LocalSearch(
-        prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps, seconds=options.seconds
+        prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps, deadline=options.deadline
     )
+
+
+def _auto(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    """Local search, and exact search beside it where not all assignments are looked at anyway."""
+    workers, own = _divided(plan)
+    engine = _local(prepared, own, options)
+    if isinstance(engine, Enumeration):
+        return engine
+    decision = is_decision(prepared.whole)
+    partner = Partner(prepared.problem, options.seed, workers, options.deadline, decision=decision)
+    return BesideExact(engine, partner, alone=plan.threads == 1)
+
+
+def improving_engine(
+    prepared: Prepared, plan: Plan, options: SearchOptions, bounded: BoundedProblem
+) -> Portfolio | BesideExact:
+    """The engine for a problem with an objective, which `bounded` is made of."""
+    if plan.search == "local":
+        return portfolio(prepared, plan, options, bounded)
+    workers, own = _divided(plan)
+    engine = portfolio(prepared, own, options, bounded)
+    partner = Partner(bounded.original, options.seed, workers, options.deadline, decision=True)
+    return BesideExact(engine, partner, alone=plan.threads == 1, bounded=bounded)
+
+
+def _divided(plan: Plan) -> tuple[int, Plan]:
+    """The threads of CP-SAT, and the plan of the search beside it: half each, and one is shared."""
+    workers = max(1, plan.threads // 2)
+    return workers, replace(plan, threads=max(1, plan.threads - workers))
 
 
 def portfolio(
@@ -48,36 +81,48 @@ def portfolio(
     """With an objective, which `bounded` is the problem of, all take turns, whatever the kind."""
     graph = prepared.graph
     objective = -1 if bounded is None else bounded.attach(graph)
-    shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole)) if bounded is None else prior.OPTIMISED
+    if bounded is None:
+        shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole))
+    else:
+        shares = prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
     strategies = [name for name in shares if name != "tree"]
     raced = len(strategies) > 1
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
     rng = np.random.default_rng([options.seed & (2**64 - 1), 1])
-    members = []
+    members: list[LocalMember] = []
     for k, name in enumerate(strategies):
+        if members and options.deadline.passed:
+            break  # one is enough for an answer
         search = LocalSearch(
             graph, name, runs, options.seed + k, threads,
-            steps=options.steps, seconds=options.seconds, **choose_parameters(name, graph),
+            steps=options.steps, deadline=options.deadline, **choose_parameters(name, graph),
         )  # fmt: skip
         members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
-    tree = None
-    if "tree" in shares and fits_tree(graph):
-        defined = prepared.problem.definitions
-        tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, seconds=options.seconds)
+    tree = _tree(prepared, options, objective) if "tree" in shares and fits_tree(graph) else None
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
     ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        refuted=prepared.reduced.refuted_by is not None,
     )  # fmt: skip
+
+
+def _tree(prepared: Prepared, options: SearchOptions, objective: int) -> TreeSearch | None:
+    """None where there is no time to build it."""
+    defined = prepared.problem.definitions
+    try:
+        return TreeSearch(prepared.graph, options.seed, defined=defined, objective=objective, deadline=options.deadline)
+    except OutOfTime:
+        return None
 
 
 def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     model, heat = _network(prepared, plan, options)
     return neural_engine(
         prepared.graph, model, plan.runs, options.seed, heat, plan.threads,
-        device=options.device, steps=options.steps, seconds=options.seconds,
+        device=options.device, steps=options.steps, deadline=options.deadline,
     )  # fmt: skip
 
 
@@ -86,8 +131,12 @@ def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     strategy = choose_strategy(prepared.problem)
     return HybridSearch(
         prepared.graph, model, strategy, plan.runs, options.seed, heat, plan.threads,
-        device=options.device, steps=options.steps, seconds=options.seconds,
+        device=options.device, steps=options.steps, deadline=options.deadline,
     )  # fmt: skip
+
+
+def _exact(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    return ExactSearch(prepared.problem, options.seed, plan.threads, steps=options.steps, deadline=options.deadline)
 
 
 def _network(prepared: Prepared, plan: Plan, options: SearchOptions) -> tuple[Model, Temperature]:
@@ -97,7 +146,9 @@ def _network(prepared: Prepared, plan: Plan, options: SearchOptions) -> tuple[Mo
 
 
 _ENGINES: dict[str, Callable[[Prepared, Plan, SearchOptions], Engine]] = {
+    "auto": _auto,
     "local": _local,
     "neural": _neural,
     "hybrid": _hybrid,
+    "exact": _exact,
 }

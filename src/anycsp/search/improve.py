@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.engine import ProvingEngine
 from anycsp.model.problem import Problem
+from anycsp.search.beside import BesideExact
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.driver import Callback, Limits, Outcome, Progress, drive
+from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import Portfolio
 from anycsp.search.result import TracePoint
@@ -38,15 +40,14 @@ class Descent:
 
 
 def improve(
-    problem: Problem, bounded: BoundedProblem, engine: Portfolio, options: SearchOptions
+    problem: Problem, bounded: BoundedProblem, engine: Portfolio | BesideExact, options: SearchOptions
 ) -> tuple[Descent, Outcome]:
     """Drive a started engine from one assignment that satisfies everything to the next better one."""
     descent, began = Descent(problem, options), time.perf_counter()
     assert problem.objective is not None
     while True:
         elapsed = time.perf_counter() - began
-        limits = _left(options.limits, elapsed)
-        outcome = drive(engine, limits, _relayed(options.callback, descent, elapsed))
+        outcome = drive(engine, options.limits, _relayed(options.callback, descent, elapsed))
         if outcome.best.violated > 0:
             descent.proved = outcome.refuted
             return descent, outcome
@@ -57,18 +58,14 @@ def improve(
         descent.value = int(value)
         descent.step, descent.seconds = engine.steps, time.perf_counter() - began
         descent.found_by = outcome.best.found_by
-        descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by))
+        bound = engine.bound if isinstance(engine, ProvingEngine) else None
+        descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by, bound))
         if options.callback is not None and options.callback(_progress(descent, descent.seconds, improved=True)):
             options.stop.set()
         if outcome.interrupted:
             return descent, outcome
         bounded.demand_better(descent.value)
         engine.demand_better()
-
-
-def _left(limits: Limits, elapsed: float) -> Limits:
-    seconds = None if limits.seconds is None else max(0.0, limits.seconds - elapsed)
-    return replace(limits, seconds=seconds)
 
 
 def _progress(descent: Descent, seconds: float, improved: bool) -> Progress:
@@ -84,6 +81,6 @@ def _relayed(callback: Callback | None, descent: Descent, before: float) -> Call
         seconds = before + progress.seconds
         if descent.value is None:
             return callback(replace(progress, seconds=seconds))
-        return callback(replace(_progress(descent, seconds, improved=False), step=progress.step))
+        return callback(replace(_progress(descent, seconds, improved=False), step=progress.step, bound=progress.bound))
 
     return relay

@@ -130,9 +130,10 @@ class Portfolio:
         by_steps: bool = False,
         retreat: Callable[[], bool] | None = None,
         ends_at_proof: bool = True,
+        refuted: bool = False,
     ) -> None:
         """`retreat` asks less of an objective, and says whether it did. Without `ends_at_proof` the search goes on to
-        violate as little as it can, though it is known that something will be."""
+        violate as little as it can, though it is known that something will be; `refuted`: from the beginning."""
         self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
         self._ends_at_proof, self._demanding = ends_at_proof, False
         self._constant, self._units = graph.constant[0], float(graph.units[0])
@@ -147,7 +148,7 @@ class Portfolio:
         """Whether there is no move, so that local members take no steps."""
         self._score = WORST
         self._began = time.perf_counter()
-        self.refuted = False
+        self.refuted = refuted
         """No assignment satisfies all that is required: the tree has looked everywhere."""
 
     # ── the face of an engine ────────────────────────────────────────────────────────────────────────
@@ -263,7 +264,8 @@ class Portfolio:
     def _take_solution(self, member: TreeMember) -> None:
         positions = member.tree.take_solution()
         if positions is None:
-            self.refuted = member.tree.exhausted and not self.solved and not member.tree.keeps_required
+            exhausted = self.refuted or member.tree.exhausted
+            self.refuted = exhausted and not self.solved and not member.tree.keeps_required
             return
         if member.tree.satisfies_all:
             violated, weight, hard, score = self._constant.tolist()
@@ -288,6 +290,12 @@ class Portfolio:
         self._positions, self._score = positions.copy(), score
         seconds = time.perf_counter() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, violated, weight, hard, score, found_by))
+
+    def adopt(self, found: Improvement, positions: npt.NDArray[np.int32]) -> None:
+        """The best assignment of a search beside this one, which has told of it: the next bouts begin there."""
+        self._positions, self._score = positions.copy(), found.score
+        if self._tree is not None and not self._tree.tree.exhausted:
+            self._tree.tree.suggest(self._positions)
 
     # ── an objective ─────────────────────────────────────────────────────────────────────────────────
 

@@ -10,14 +10,23 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.memory import check_memory
+from anycsp.memory import check_memory, count_edges
 from anycsp.model.problem import Assignment, Problem
 from anycsp.neural.models import Model, load_model
 from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.randomness import initial_positions
-from anycsp.search.choose import choose_model, choose_search
+from anycsp.search.choose import choose_model, choose_search, exact_helps
+from anycsp.search.enumeration import is_tiny
 from anycsp.search.options import SearchOptions
+
+BUILDING_SECONDS = 1e-7
+"""Per edge of the graph, from the problem to an engine that has counted its first assignment. Where less time is left
+than that, nothing is built."""
+RECOUNTING_SECONDS = 3e-8
+"""Per edge, for the answer to be counted anew."""
+SHORTEST_WITH_EXACT = 1.0
+"""Seconds: a shorter search is over before OR-Tools is imported and the model is made."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class Prepared:
     whole: Problem
     reduced: Presolved
     graph: ConstraintValueGraph
-    """The graph of what is left."""
+    """The graph of what is left. Its deadline leaves time for the way back."""
 
     @property
     def problem(self) -> Problem:
@@ -52,9 +61,16 @@ class Prepared:
 
 def plan_for(problem: Problem, options: SearchOptions) -> Plan:
     search = choose_search(options.model) if options.search == "auto" else options.search
-    model = None if search == "local" else _model(problem, options)
+    if search == "local" and options.search == "auto" and _has_time(options) and exact_helps(problem):
+        search = "auto"
+    model = None if search in ("auto", "local", "exact") else _model(problem, options)
     runs = options.runs or (options.thread_count if model is None else model.runs)
     return Plan(search, model, runs, options.thread_count)
+
+
+def _has_time(options: SearchOptions) -> bool:
+    """Whether exact search could join: it comes later, and its answers do not repeat by steps."""
+    return options.steps is None and options.deadline.left > SHORTEST_WITH_EXACT
 
 
 def _model(problem: Problem, options: SearchOptions) -> Model:
@@ -65,12 +81,23 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
 
 
 def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
-    """Refuse what would not fit in memory, presolve, compile. A hint is an assignment of the whole problem, so with
-    one nothing is taken away from it."""
+    """Refuse what would not fit in memory, presolve, compile."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
-    wanted = options.presolve and options.hint is None
-    reduced = presolved(problem) if wanted else Presolved(problem)
-    return Prepared(problem, reduced, compile_graph(reduced.problem))
+    size = count_edges(problem) + problem.num_variables
+    begin_by = options.deadline.earlier((BUILDING_SECONDS + RECOUNTING_SECONDS) * size)
+    begin_by.check()
+    reduced = presolved(problem, begin_by) if is_presolved(problem, options) else Presolved(problem)
+    search_until = options.deadline.earlier(reduced.seconds + RECOUNTING_SECONDS * size)
+    graph = compile_graph(reduced.problem, deadline=search_until)
+    search_until.check()
+    return Prepared(problem, reduced, graph)
+
+
+def is_presolved(problem: Problem, options: SearchOptions) -> bool:
+    """A hint is an assignment of the whole problem, so with one nothing is taken away from it; of a tiny problem every
+    assignment is looked at, whatever its constraints require; and CP-SAT alone presolves by itself."""
+    wanted = options.presolve and options.hint is None and options.search != "exact"
+    return wanted and not is_tiny(problem.domain_sizes)
 
 
 def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArray[np.int64]:
@@ -79,9 +106,19 @@ def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArra
     start = initial_positions(prepared.graph.domains.sizes, options.seed, range(plan.runs))
     if options.hint is not None:
         return _hinted(prepared.whole, options.hint, start)
-    if plan.search != "neural" and (first := constructed(prepared.problem)) is not None:
+    if plan.search != "neural" and (first := constructed(prepared.problem, options.deadline)) is not None:
         start[0] = first
     return start
+
+
+def first_positions(problem: Problem, options: SearchOptions) -> npt.NDArray[np.int32]:
+    """[variables]: the hint, otherwise random positions; where nothing is prepared."""
+    start = initial_positions(problem.domain_sizes, options.seed, range(1))
+    positions: npt.NDArray[np.int32] = (start if options.hint is None else _hinted(problem, options.hint, start))[0]
+    positions = positions.astype(np.int32)
+    if options.hint is None:
+        problem.complete(positions)
+    return positions
 
 
 def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

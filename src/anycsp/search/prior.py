@@ -14,6 +14,10 @@ STRUCTURED = {"tree": 0.5, "ccls": 0.12, "tabu": 0.12, "annealing": 0.1, "weight
 OPTIMISED = {"tree": 0.76, "ccls": 0.06, "tabu": 0.06, "annealing": 0.06, "weighting": 0.06}
 """With an objective the tree improves its own solutions in large neighbourhoods, which most objectives gain from."""
 
+OPTIMISED_LARGE = {"tree": 0.95, "tabu": 0.05}
+"""The same with more edges than several local strategies can count anew for every better assignment (a job shop of 15
+machines has eleven million, a second of counting each)."""
+
 FEW_COLORS = {"tree": 0.05, "focused": 0.8, "tabu": 0.15}
 """Colourings with at most `MOST_FEW` colours. Near the threshold of random graphs of 1024 vertices the focused walk
 solves what tabu search does not: 3 colours at mean degree 4.55 six of six in 12 s of processor time (tabu one),

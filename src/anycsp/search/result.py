@@ -21,6 +21,8 @@ class TracePoint(NamedTuple):
     violated_weight: float
     hard_violated: int
     found_by: str
+    bound: float | None = None
+    """What no assignment is better than, as far as exact search knew then."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Result:
     """The best assignment that a search found, what it violates, and how it was found."""
 
     status: str
-    """"satisfied", "unsatisfiable", "best-effort" or "interrupted"."""
+    """"satisfied", "optimal", "unsatisfiable", "best-effort" or "interrupted"."""
     violated: int
     """How many constraints the assignment violates, hard ones included."""
     violated_weight: float
@@ -56,7 +58,7 @@ class Result:
     model: str
     """The name of the model, or "none"."""
     search: str
-    """The search that was used: "local", "neural" or "hybrid"."""
+    """The search that was used: "auto", "local", "neural", "hybrid" or "exact"."""
     found_by: str
     """Which part of the search found the assignment, such as "initial" or "network"."""
     positions: npt.NDArray[np.int32] = field(repr=False)
@@ -65,6 +67,9 @@ class Result:
     """Every improvement of the best, in order."""
     best_per_run: list[float] = field(repr=False)
     """The best score of every run: violated weight where no hard constraint is violated."""
+    refuted_by: int | None = field(default=None, repr=False)
+    """Where propagation proves that nothing satisfies all that is required: the number, from 0, of the constraint that
+    was left without an assignment; −1 where several were together."""
     profile: Profile | None = field(default=None, repr=False)
     """Where the time of a neural search went, if that was asked for."""
 
@@ -76,7 +81,7 @@ class Result:
     @property
     def satisfied(self) -> bool:
         """Whether nothing is violated."""
-        return self.status == "satisfied"
+        return self.status == "satisfied" or (self.status == "optimal" and self.violated == 0)
 
     def to_json(self) -> dict[str, Any]:
         """The object that `anycsp solve --json` prints."""

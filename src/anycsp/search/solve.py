@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.engine import Engine
+from anycsp.deadline import Deadline, OutOfTime
+from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.problem import Assignment, Problem, Violation
 from anycsp.model.quadratic import as_soft_constraints
@@ -18,14 +20,15 @@ from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model
 from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
+from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, drive
-from anycsp.search.engines import make_engine, portfolio
-from anycsp.search.improve import improve
+from anycsp.search.engines import improving_engine, make_engine
+from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
-from anycsp.search.prepare import Plan, Prepared, plan_for, prepare, starts
-from anycsp.search.result import Result, objective_of
+from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
+from anycsp.search.result import Result, TracePoint, objective_of
 
 
 def solve(
@@ -33,7 +36,7 @@ def solve(
     *,
     model: str | Model = "auto",
     search: str = "auto",
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
     steps: int | None = None,
     runs: int | None = None,
     seed: int = 0,
@@ -50,14 +53,16 @@ def solve(
     """Search for an assignment that violates as little as possible, hard constraints first.
 
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
-    in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
-    for neural search unless `search` says otherwise.
+    in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" local search, and on most problems exact
+    search beside it. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search unless
+    `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
-    (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
-    when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
-    from every assignment that violates nothing, asking for a better one, until its limits. `presolve` sets variables
-    aside that can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint
-    to begin from. `profile` adds where the time of a neural search went to the result.
+    (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
+    too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an
+    objective to minimize or maximize the search goes on from every assignment that violates nothing, asking for a
+    better one, until its limits. `presolve` takes away what required constraints rule out, sets variables aside that
+    can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint to begin
+    from. `profile` adds where the time of a neural search went to the result.
     """
     options = SearchOptions(
         model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
@@ -70,24 +75,49 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     """`solve`, its options in one object: validate, prepare, make an engine, drive it, report."""
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
-    if problem.objective is not None and problem.objective.expression is not None:
+    try:
+        return searched(problem, options)
+    except OutOfTime:
+        return unsearched(problem, options)
+
+
+def searched(problem: Problem, options: SearchOptions) -> Result:
+    """`solve_with` where there is time to begin."""
+    plan = plan_for(problem, options)
+    if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
-        if plan_for(problem, options).search == "local":
+        if plan.search in ("local", "auto"):
             return improved(problem, options)
         return optimize(problem, options, solve_with)
-    plan = plan_for(problem, options)
     prepared = prepare(problem, options, plan)
+    options = replace(options, time_limit=prepared.graph.deadline)
     engine = make_engine(prepared, plan, options)
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
-    outcome = drive(engine, options.limits, options.callback)
+    try:
+        outcome = drive(engine, options.limits, options.callback)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
+
+
+def unsearched(problem: Problem, options: SearchOptions) -> Result:
+    """Where the time is up before there is an engine: what the search would have begun with."""
+    plan = plan_for(problem, options)
+    positions = first_positions(problem, options)
+    counted = problem.violation_of_positions(positions)
+    best = Improvement(0, 0.0, 0, 0, counted.violated, counted.weight, counted.hard, 0, "initial")
+    trace = [TracePoint(0, 0.0, counted.violated, counted.weight, counted.hard, "initial")]
+    outcome = Outcome(best, trace, 0.0, options.stop.is_set(), refuted=False)
+    return result_of(problem, positions, counted, plan, options, None, outcome, 1.0)
 
 
 def improved(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` for a problem with an objective, by compiled search."""
     assert problem.objective is not None
+    began = time.perf_counter()
     weighted = as_soft_constraints(problem)
     if weighted is not None:
         found = solve_with(weighted, options)
@@ -99,31 +129,49 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
             constraints=0,
             objective=objective_of(problem, 0.0, found.positions),
         )
+    required = problem.copy()
+    required.require_all()  # only assignments that violate nothing are compared by the objective
+    reduced = propagated(required, options.deadline) if is_presolved(problem, options) else Presolved(required)
     try:
-        bounded = BoundedProblem(problem, problem.objective)
+        bounded = BoundedProblem(reduced.problem, problem.objective)
     except TooWide:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
-    engine = portfolio(prepared, plan, options, bounded)
+    prepared = replace(prepared, reduced=replace(prepared.reduced, refuted_by=reduced.refuted_by))
+    options = replace(options, time_limit=prepared.graph.deadline)
+    engine = improving_engine(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
-    descent, outcome = improve(problem, bounded, engine, options)
+    try:
+        descent, outcome = improve(reduced.problem, bounded, engine, options)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
-    positions = best[: problem.num_variables].copy()  # the bound may have brought an auxiliary variable along
+    # The bound may have brought an auxiliary variable along.
+    positions = reduced.extended(best[: problem.num_variables])
     if problem.definitions:
         problem.complete(positions)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
+    result = replace(result, refuted_by=reduced.refuted_by, seconds=time.perf_counter() - began)
     if descent.positions is None:
         return result
     return replace(
         result,
-        status="interrupted" if outcome.interrupted else "satisfied",
+        status=_status_of_descent(descent, plan, outcome),
         best_step=descent.step,
         best_seconds=descent.seconds,
         found_by=descent.found_by,
         trace=descent.trace,
     )
+
+
+def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome) -> str:
+    """Exact search claims its proofs, whichever part of it found them."""
+    if descent.proved and plan.search == "auto":
+        return "optimal"
+    return "interrupted" if outcome.interrupted else "satisfied"
 
 
 def report(
@@ -135,7 +183,7 @@ def report(
     counted = recounted(prepared.whole, positions, outcome.best.violated)
     units = float(prepared.graph.units[0])
     result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
-    return replace(result, profile=profile)
+    return replace(result, profile=profile, refuted_by=prepared.reduced.refuted_by)
 
 
 def _concerns_what_must_hold(prepared: Prepared) -> bool:
@@ -151,11 +199,11 @@ def result_of(
     counted: Violation,
     plan: Plan,
     options: SearchOptions,
-    engine: Engine,
+    engine: Engine | None,
     outcome: Outcome,
     units: float,
 ) -> Result:
-    """`units`: how many the engine's scores have for a weight of 1."""
+    """`units`: how many the engine's scores have for a weight of 1. Without an engine nothing was searched."""
     best, objective = outcome.best, objective_of(problem, counted.weight, positions)
     return Result(
         status=status_of(problem, counted, objective, outcome),
@@ -165,7 +213,7 @@ def result_of(
         constraints=problem.num_constraints,
         objective=objective,
         assignment=problem.assignment(positions),
-        steps=engine.steps,
+        steps=0 if engine is None else engine.steps,
         seconds=outcome.seconds,
         best_step=best.step,
         best_seconds=best.seconds,
@@ -176,7 +224,7 @@ def result_of(
         found_by=best.found_by,
         positions=positions,
         trace=outcome.trace,
-        best_per_run=[int(score) / units for score in engine.best_score()[:, 0]],
+        best_per_run=[] if engine is None else [int(score) / units for score in engine.best_score()[:, 0]],
     )
 
 
@@ -184,8 +232,11 @@ def status_of(problem: Problem, counted: Violation, objective: dict[str, Any] | 
     """An assignment that leaves the objective undefined satisfies nothing; that all do proves nothing either, the
     constraints alone might hold."""
     asked = problem.objective
+    own = asked is not None and asked.expression is not None
+    if outcome.proved and (own or counted.violated):
+        return "optimal"
     if counted.violated == 0 and (asked is None or objective is not None):
-        return "satisfied"
+        return "interrupted" if own and outcome.interrupted else "satisfied"
     if outcome.refuted and not (asked is not None and asked.may_be_undefined(problem.bounds)):
         return "unsatisfiable"
     return "interrupted" if outcome.interrupted else "best-effort"

@@ -13,8 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.graph import ConstraintValueGraph
-from anycsp.presolve.network import FOREVER, required, tree_search
+from anycsp.presolve.network import required, tree_search
+
+BUILDING_SHARE = 0.25
+"""The part of the time left that its propagators may take to build: where that does not suffice the problem is one for
+moves, which should have begun."""
 
 
 class TreeSearch:
@@ -27,15 +32,17 @@ class TreeSearch:
         *,
         defined: Iterable[int] = (),
         objective: int = -1,
-        seconds: float | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
-        """`defined` variables follow from the others; `objective` is the constraint that bounds one."""
+        """`defined` variables follow from the others; `objective` is the constraint that bounds one. Raises OutOfTime
+        where the problem is too large to be built in time."""
         self._tree = tree_search(
             graph,
             defined=defined,
             objective=objective,
             seed=seed,
-            seconds=FOREVER if seconds is None else seconds,
+            deadline=deadline,
+            built_by=deadline if deadline == NEVER else deadline.within(BUILDING_SHARE * deadline.left),
         )
         self._told = 0
         self.satisfies_all = bool(required(graph).all())

@@ -16,15 +16,17 @@ from anycsp.fuzz.problems.draw import ENOUGH
 from anycsp.fuzz.problems.oracle import Case, Count, Oracle
 from anycsp.fuzz.problems.post import build
 from anycsp.fuzz.problems.variants import varied
+from anycsp.graph import compile_graph
 from anycsp.model.description import describe
 from anycsp.model.problem import Problem, Violation
 from anycsp.neural.models import Model, load_model
+from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.search.choose import choose_model
 from anycsp.search.driver import Limits, drive
 from anycsp.search.engines import portfolio
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
-from anycsp.search.prepare import plan_for, prepare, starts
+from anycsp.search.prepare import Prepared, plan_for, starts
 from anycsp.search.result import Result
 from anycsp.search.solve import report, solve_with
 from anycsp.search.tree import TreeSearch
@@ -204,17 +206,24 @@ def _labelled(problem: Problem, result: Result, values: list[int]) -> None:
 def _behind_solve(case: Case, problem: Problem, options: SearchOptions) -> Result:
     """The searches that a problem this small does not get by itself, since it is enumerated."""
     plan = plan_for(problem, options)
-    prepared = prepare(problem, options, plan)
+    prepared = _prepared(problem, options)
     if case["options"]["engine"] == "portfolio":
         engine: Any = portfolio(prepared, plan, options)
     else:
         strategy = case["options"]["strategy"]
         engine = LocalSearch(prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps)
     engine.start(starts(prepared, options, plan))
-    outcome = drive(engine, Limits(None, options.steps))
+    outcome = drive(engine, Limits(steps=options.steps))
     if isinstance(engine, LocalSearch):
         engine.verify()
     return report(prepared, plan, options, engine, outcome, None)
+
+
+def _prepared(problem: Problem, options: SearchOptions) -> Prepared:
+    """Presolved where asked for, though a problem this small would not be."""
+    wanted = options.presolve and options.hint is None
+    reduced = presolved(problem) if wanted else Presolved(problem)
+    return Prepared(problem, reduced, compile_graph(reduced.problem))
 
 
 def _judge(case: Case, oracle: Oracle, answer: Answer) -> None:
@@ -227,12 +236,26 @@ def _judge(case: Case, oracle: Oracle, answer: Answer) -> None:
     if oracle.objective is not None:
         expect(answer.objective == count.objective, f"objective {answer.objective}, {count.objective} is")
     nothing_violated = count.violated == 0 and not undefined
-    expect((answer.status == "satisfied") == nothing_violated, f"status {answer.status}, {count.violated} violated")
+    claimed = answer.status == "satisfied" or (answer.status == "optimal" and nothing_violated)
+    expect(claimed == nothing_violated, f"status {answer.status}, {count.violated} violated")
+    if answer.status == "optimal" and oracle.assignments <= ENOUGH:
+        _judge_optimum(oracle, count)
     if answer.status == "unsatisfiable":
         _judge_refutation(case, oracle)
     if answer.complete and oracle.objective is None and not oracle.definitions and not oracle.has_loose:
         best = min(oracle.count(values).score for values in oracle.enumerate())
         expect(count.score == best, f"enumerated: score {_shown(count.score)}, the best is {_shown(best)}")
+
+
+def _judge_optimum(oracle: Oracle, count: Count) -> None:
+    """Nothing is better: of the objective among assignments that violate nothing, or else of the score."""
+    counts = [oracle.count(values) for values in oracle.enumerate()]
+    if oracle.objective is None:
+        expect(count.score == min(c.score for c in counts), "optimal, but something violates less")
+        return
+    values = [c.objective for c in counts if c.violated == 0 and c.objective is not None]
+    best = min(values) if oracle.objective["sense"] == "minimize" else max(values)
+    expect(count.objective == best, f"optimal {count.objective}, but {best} is better")
 
 
 def _judge_refutation(case: Case, oracle: Oracle) -> None:
@@ -251,8 +274,7 @@ def _tree(problem: Problem, oracle: Oracle, options: SearchOptions) -> str:
     """The constructive search alone: a solution keeps what must hold, and exhausted without one there is none."""
     if oracle.assignments > ENOUGH:
         return "too large for the tree alone"
-    plan = plan_for(problem, options)
-    prepared = prepare(problem, options, plan)
+    prepared = _prepared(problem, options)
     tree = TreeSearch(prepared.graph, options.seed, defined=prepared.problem.definitions)
     while not tree.over and tree.steps < MOST_DECISIONS:
         tree.advance(50, 1.0)
