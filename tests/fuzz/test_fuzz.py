@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from repository import ROOT
 
 from anycsp import native
 from anycsp.fuzz import __main__ as command
@@ -127,3 +128,8 @@ def test_the_command_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_command_line_does_not_import_it() -> None:
     code = "import sys, anycsp.cli.solve, anycsp.search; assert not any('fuzz' in name for name in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_table_of_the_documentation_is_that_of_the_log() -> None:
+    log = (ROOT / "research" / "fuzz-campaigns.jsonl").read_text(encoding="utf-8")
+    assert command.table(log) in (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")

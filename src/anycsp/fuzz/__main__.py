@@ -72,7 +72,7 @@ def table(log: str) -> str:
     """What all campaigns of a log came to, by kind, as a table of Markdown."""
     campaigns = [json.loads(line) for line in log.splitlines()]
     rows = [
-        "| kind | campaigns | trials | hours | kinds of failures, each fixed since |",
+        "| kind | campaigns | trials | hours | kinds of failures |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name in SECONDS:
