@@ -35,5 +35,6 @@ NB_MODULE(_native, m) {
     bind_neural(m);
     bind_local(m);
     bind_propagation(m);
+    bind_invariants(m);
     bind_training(m);
 }

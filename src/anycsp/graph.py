@@ -7,7 +7,7 @@ the layout of `constraints.base`. Only labels change during a search, never the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -129,16 +129,24 @@ class ConstraintValueGraph:
 
 
 def compile_graph(
-    problems: Problem | Sequence[Problem], *, memory_limit: int | None = None, deadline: Deadline = NEVER
+    problems: Problem | Sequence[Problem],
+    *,
+    memory_limit: int | None = None,
+    deadline: Deadline = NEVER,
+    of_one_kind: bool = False,
 ) -> ConstraintValueGraph:
-    """The graph of one problem, or of a batch as a disjoint union. Refuses what would not fit in memory."""
+    """The graph of one problem, or of a batch as a disjoint union. Refuses what would not fit in memory.
+
+    `of_one_kind`: where every constraint is required none comes before another, and none is hard in the graph. They are
+    then searched as in the paper: as few violated as can be.
+    """
     batch = [problems] if not isinstance(problems, Sequence) else list(problems)
     check_memory(batch, memory_limit)
     by_family: dict[type[Block], list[Block]] = {}
     variables = constraints = 0
     variable_instance, constraint_offset = [], []
     for instance, problem in enumerate(batch):
-        for block in problem.blocks:
+        for block in _of_one_kind(problem) if of_one_kind else problem.blocks:
             by_family.setdefault(type(block), []).append(block.shifted(variables, constraints))
         variable_instance.append(np.full(problem.num_variables, instance, dtype=np.int64))
         constraint_offset.append(constraints)
@@ -167,6 +175,12 @@ def compile_graph(
         score=score[terms.index],
         constant=_constant_violations(blocks, domains, offsets, weight, score),
     )
+
+
+def _of_one_kind(problem: Problem) -> list[Block]:
+    if not problem.scoring.all_required:
+        return problem.blocks
+    return [replace(b, terms=replace(b.terms, hard=np.zeros(len(b), dtype=np.bool_))) for b in problem.blocks]
 
 
 def _concat(parts: Sequence[IntArray]) -> IntArray:

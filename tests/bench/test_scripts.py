@@ -37,6 +37,7 @@ SMOKE = [
     Smoke("search_quality.py", "--outside --seconds 0.2 --seeds 1 --instances 1", "mean difference", "data", slow=True),
     Smoke("speed.py", "--quick --workloads sat --hidden 8", "25 x MaxCut", slow=True),
     Smoke("training_step.py", "--rounds 1 --workloads smoke", "2 x MaxCut"),
+    Smoke("building.py", "--smoke", "queens by expressions"),
     Smoke("startup.py", "--smoke", "import anycsp"),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
     Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),

@@ -295,8 +295,10 @@ AGREED = {
 def test_reader_and_checker_agree_on_odd_files(case: str) -> None:
     kind, data = AGREED[case]
     problem, checked = parse(text_source(data, "x"), format=kind), READERS[kind](data)
-    ours = [(c.get("weight", 1), c.get("hard", False), sorted(c["scope"])) for c in problem.describe_constraints()]
-    theirs = [(c.get("weight", 1), c.get("hard", False), sorted(c["scope"])) for c in checked.constraints]
+    ours, theirs = (
+        [(c.get("weight", 1), c.get("hard", "weight" not in c), sorted(c["scope"])) for c in constraints]
+        for constraints in (problem.describe_constraints(), checked.constraints)
+    )
     assert ours == theirs
     assert list(problem.names) == list(checked.names)
 

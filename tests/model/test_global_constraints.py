@@ -154,7 +154,7 @@ def channel_value(problem: Problem, xs: list[Variable], rng: np.random.Generator
 
 def circuit(problem: Problem, xs: list[Variable], rng: np.random.Generator) -> Predicate:
     sized = bool(rng.integers(2))
-    problem.add_circuit(xs, size=3 if sized else None)
+    problem.add_circuit(xs, size=3 if sized else None, self_loops=True)
     return lambda v: is_circuit(v) and (not sized or sum(i != s for i, s in enumerate(v)) == 3)
 
 
@@ -308,11 +308,10 @@ def test_a_rule_that_branches_is_called_on_values() -> None:
 def test_handles_work_in_containers() -> None:
     problem = Problem()
     x, y = problem.add_variables(2, range(3))
-    assert x in [y, x]
-    assert y not in [x]
+    assert x in {y, x}
+    assert y not in {x}
     assert {x: 1, y: 2}[problem.variables[1]] == 2
-    with pytest.raises(TypeError, match="no truth value"):
-        bool(x < y)
+    assert [x, y].index(x) == 0
 
 
 def test_results_beyond_64_bits_are_refused() -> None:

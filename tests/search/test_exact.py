@@ -298,6 +298,19 @@ def test_a_core_is_minimal() -> None:
         unsatisfiable_core(possible)
 
 
+def test_the_command_line_names_what_cannot_hold_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "no.cnf"
+    path.write_text("p cnf 4 5\n3 4 0\n1 2 0\n-1 0\n-2 0\n-3 4 0\n")
+    assert run(["solve", str(path), "--search", "exact", "--threads", "1", "--explain", "--quiet"]) == 20
+    first, *rest = capsys.readouterr().err.strip().splitlines()
+    assert first == "explain: 3 of 5 constraints cannot hold together and none of them can be left out:"
+    assert sorted(rest) == [
+        "explain: constraint 2: clause over 1, 2",
+        "explain: constraint 3: clause over 1",
+        "explain: constraint 4: clause over 2",
+    ]
+
+
 # ── what is refused ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -44,7 +44,7 @@ def cnf(data: bytes) -> CheckedProblem:
                 clause = []
     if clause:
         clauses.append(clause)
-    constraints = [{"kind": "literals", "scope": [abs(l) - 1 for l in c], "literals": c} for c in clauses]
+    constraints = [{"kind": "literals", "scope": [abs(l) - 1 for l in c], "literals": c, "weight": 1} for c in clauses]
     return CheckedProblem(_numbered(variables), [{0: 0, 1: 1}] * variables, constraints)
 
 
@@ -81,7 +81,7 @@ def col(data: bytes) -> CheckedProblem:
             vertices = int(words[2])
         elif words[0] == "e" and words[1] != words[2]:
             edges.add(frozenset((int(words[1]) - 1, int(words[2]) - 1)))
-    constraints = [{"kind": "all_different", "scope": sorted(edge)} for edge in edges]
+    constraints = [{"kind": "all_different", "scope": sorted(edge), "weight": 1} for edge in edges]
     colors = objective_of({"kind": "colors"})
     return CheckedProblem(_numbered(vertices), [None] * vertices, constraints, "colors", colors)
 

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
+from anycsp import __version__
 from anycsp.deadline import process_began
 from anycsp.errors import AnyCSPError
 
@@ -76,14 +77,20 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-def anycsp() -> None:
+@click.group(
+    cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
+)
+@click.version_option(__version__, prog_name="anycsp", message="%(prog)s %(version)s")
+@click.pass_context
+def anycsp(ctx: click.Context) -> None:
     """anycsp: one learned search for any constraint problem.
 
     Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), QUBO (.qubo, .coo),
     pseudo-Boolean problems (.opb, .wbo), weighted CSPs (.wcsp, .cfn), constraint models (XCSP3) and anything else as
     JSON, compressed or not, and searches for an assignment that satisfies all constraints, or as many as it can.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def run(arguments: Sequence[str] | None = None, began: float | None = None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -97,6 +96,20 @@ usage, 1 internal error.
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
+@click.option(
+    "--solutions",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="The K best different assignments, as comments after the best, or `solutions` in JSON.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="On stderr: what the answer violates, by weight and with values; constraints that cannot hold together, where "
+    "that is proved.",
+)
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
 @click.pass_obj
 def solve(
@@ -110,6 +123,8 @@ def solve(
     trace: str | None,
     quiet: bool,
     time_limit: float | None,
+    explain: bool,
+    solutions: int,
     **options: Any,
 ) -> int:
     """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
@@ -121,6 +136,8 @@ def solve(
     report = Report(chosen, as_json, quiet)
     try:
         if chosen.takes_colors and colors is None:
+            if solutions > 1:
+                raise click.UsageError("--solutions needs --colors", click.get_current_context())
             graph = read_graph(source)
             limits = {"stop": report.stop, "time_limit": _search_until(deadline, time_limit, graph.vertices)}
             problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
@@ -129,6 +146,7 @@ def solve(
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
             deadline = _search_until(deadline, time_limit, problem.num_variables)
+            options["solutions"] = solutions
             result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
     except UnsupportedError:
         report.unsupported()
@@ -140,6 +158,8 @@ def solve(
     report.answer(problem, result)
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
+    if explain:
+        click.echo("\n".join(f"explain: {line}" for line in result.explain()), err=True)
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)
@@ -219,13 +239,13 @@ class Report:
         from anycsp.search import solve as run_search
 
         with ProgressLine(not self._quiet, options["time_limit"], options["steps"]) as line:
-            # On a terminal the progress line shows the best; `o` lines in between would tear it.
-            stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
+            stream = not (self._json or self._quiet)
 
             def callback(progress: Progress) -> None:
                 self._has_answer()
                 best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
+                    line.hide()
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
                 line.show(progress, (best or _number(progress.violated_weight)) + hard)
@@ -264,6 +284,11 @@ class Report:
             self._objective(best)
         print(f"s {verdict(problem, result)}")
         print("\n".join(self._format.answer(problem, result.positions)))
+        for number, other in enumerate(result.solutions[1:], start=2):
+            value = "" if other.objective is None else f", {other.objective['kind']} {other.objective['value']}"
+            self.comment(f"solution {number}: weight {_number(other.violated_weight)} violated{value}")
+            for line in self._format.answer(problem, other.positions):
+                self.comment(line)
 
 
 def verdict(problem: Problem, result: Result) -> str:
@@ -283,8 +308,8 @@ def verdict(problem: Problem, result: Result) -> str:
 
 def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
     """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to, or the
-    value of an objective to minimize or maximize; nothing while a hard constraint is violated."""
-    if hard_violated:
+    value of an objective to minimize or maximize; nothing while a constraint that comes before others is violated."""
+    if hard_violated and not problem.scoring.all_required:
         return ""
     if problem.objective is not None and problem.objective.expression is not None:
         return "" if value is None else _number(value)

@@ -128,8 +128,8 @@ def write(problem: Problem) -> str:
     for block in problem.blocks:
         if not isinstance(block, ClauseBlock):
             raise ConversionError(f"cnf has clauses only, constraint {int(block.terms.index[0]) + 1} is a {block.kind}")
-        if (block.terms.weight != 1).any() or block.terms.hard.any():
-            raise ConversionError("cnf has no weights and no hard constraints")
+        if (block.terms.weight != 1).any() or (block.terms.hard.any() and not problem.scoring.all_required):
+            raise ConversionError("cnf has no weights and no hard constraints beside soft ones")
         literals = block.literals
         for row, index in enumerate(block.terms.index.tolist()):
             clause = literals[block.scope_start[row] : block.scope_start[row + 1]].tolist()

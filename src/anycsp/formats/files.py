@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from anycsp.deadline import NEVER, Deadline
-from anycsp.errors import FormatError, ProblemError
+from anycsp.errors import AnyCSPError, FormatError, ProblemError
 from anycsp.formats.budget import BYTES, CLAIM, EXPANSION, SMALL, Budget, Limit
 
 
@@ -32,11 +33,63 @@ class Compression:
     compress: Callable[[bytes], bytes]
 
 
+def _zstd() -> Any:
+    """Python's own module, from 3.14 on, or the package."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise AnyCSPError("a .zst file needs Python 3.14 or the extra zst: pip install 'anycsp[zst]'")
+
+
+class ZstdStream:
+    """A zstd file being read, frame by frame; damage is an OSError, a missing end an EOFError, as with the others."""
+
+    PIECE = 1 << 14
+    """Compressed bytes taken at once: small, so that what expands out of proportion is seen in time."""
+
+    def __init__(self, file: Any, mode: str = "rb") -> None:
+        self._module = _zstd()
+        self._file = open(file, mode) if isinstance(file, (str, Path)) else file  # noqa: SIM115  # closed in __exit__
+        self._frame: Any = None
+
+    def read(self, size: int) -> bytes:
+        while piece := self._file.read(self.PIECE):
+            if data := self._decompressed(piece):
+                return data
+        if self._frame is not None:
+            raise EOFError("the compressed file ends before its end")
+        return b""
+
+    def _decompressed(self, piece: bytes) -> bytes:
+        parts = []
+        while piece:
+            if self._frame is None:
+                made = self._module.ZstdDecompressor()
+                self._frame = made.decompressobj() if hasattr(made, "decompressobj") else made
+            try:
+                parts.append(self._frame.decompress(piece))
+            except self._module.ZstdError as error:
+                raise OSError(str(error)) from None
+            piece = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = None
+        return b"".join(parts)
+
+    def __enter__(self) -> ZstdStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
 COMPRESSIONS = {
     ".gz": Compression("gzip", b"\x1f\x8b", gzip.open, gzip.compress),
     ".xz": Compression("xz", b"\xfd7zXZ\x00", lzma.open, lzma.compress),
     ".lzma": Compression("lzma", b"\x5d\x00\x00", lzma.open, partial(lzma.compress, format=lzma.FORMAT_ALONE)),
     ".bz2": Compression("bzip2", b"BZh", bz2.open, bz2.compress),
+    ".zst": Compression("zstd", b"\x28\xb5\x2f\xfd", ZstdStream, lambda data: bytes(_zstd().compress(data))),
 }
 """By the ending of a file's name."""
 BQM_MAGIC = b"DIMODBQM"

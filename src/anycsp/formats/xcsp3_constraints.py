@@ -298,7 +298,7 @@ class Loader:
         result = []
         for item in items:
             operand = self.operand(item)
-            result.append(operand if isinstance(operand, Variable) else self.problem.define(operand, hard=False))
+            result.append(operand if isinstance(operand, Variable) else self.problem.define(operand))
         return result
 
 
@@ -527,7 +527,7 @@ def _clause(load: Loader, c: Arguments) -> None:
 def _circuit(load: Loader, c: Arguments) -> None:
     start, size = c.attribute(TypeCtrArg.LIST, "startIndex", 0), c.get(TypeCtrArg.SIZE)
     successors = [_shifted(x, start) for x in load.operands(c[TypeCtrArg.LIST])]
-    load.problem.add_circuit(successors, None if size is None else load.operand(size))
+    load.problem.add_circuit(successors, None if size is None else load.operand(size), self_loops=True)
 
 
 _READERS: dict[TypeCtr, Callable[[Loader, Arguments], None]] = {

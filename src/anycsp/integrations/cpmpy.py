@@ -178,7 +178,7 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
     def _variables(self, items: Any) -> list[Variable]:
         """Plain variables; a nested expression gets an auxiliary one."""
         operands = self._expressions(items)
-        return [o if isinstance(o, Variable) else self.problem.define(o, hard=False) for o in operands]
+        return [o if isinstance(o, Variable) else self.problem.define(o) for o in operands]
 
     def _expression(self, expr: Any) -> Operand:
         if isinstance(expr, BoolVal) or is_int(expr) or isinstance(expr, bool):

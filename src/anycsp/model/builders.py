@@ -26,7 +26,7 @@ def coloring_problem(
     """Every vertex takes one of the colours 1 … `colors`, the ends of an edge different ones."""
     problem = Problem(name)
     _add(problem, vertices, range(1, colors + 1), names)
-    problem.add_not_equal(edges)
+    problem.add_not_equal(edges, weight=1.0)  # all of one kind, as conflicts are counted
     problem.objective = Objective("colors")
     return problem
 

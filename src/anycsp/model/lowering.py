@@ -238,11 +238,26 @@ def _different(problem: Modelled, expression: Operation, terms: Terms) -> TableB
             sides[unary[0]] = coefficient * unary[1]
         if len(sides) != 2:
             return None
-        first, second = sides[scope[0]], -(sides[scope[1]] + constant)
-        _, at_first, at_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-        pairs = np.stack([at_first, at_second], axis=1).astype(np.int64)
-        problem.relations[key] = Relation((len(first), len(second)), pairs, False)
+        problem.relations[key] = _conflicts(sides[scope[0]], -(sides[scope[1]] + constant))
     return TableBlock.of_relation(np.array(scope, dtype=np.int64), problem.relations[key], terms)
+
+
+def different(problem: Modelled, scope: Sequence[int], coefficients: Sequence[int], bound: int) -> Relation:
+    """a·x + b·y ≠ bound for two variables and coefficients that are not 0."""
+    domains = [problem.domain_list[x] for x in scope]
+    key = ("different", bound, *coefficients, *map(id, domains))
+    relation = problem.relations.get(key)
+    if relation is None:
+        first, second = (coefficient * d.values for coefficient, d in zip(coefficients, domains, strict=True))
+        relation = problem.relations[key] = _conflicts(first, bound - second)
+    return relation
+
+
+def _conflicts(first: IntArray, second: IntArray) -> Relation:
+    """The positions where two variables, each value at its own, take the same."""
+    _, at_first, at_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    pairs = np.stack([at_first, at_second], axis=1).astype(np.int64)
+    return Relation((len(first), len(second)), pairs, False)
 
 
 def _sum(

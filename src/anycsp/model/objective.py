@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.model.expressions import Operand, evaluate, may_be_undefined, operation
+from anycsp.model.expressions import Operand, Program, compile_expression, may_be_undefined, operation
 from anycsp.model.expressions import bounds as bounds_of
 from anycsp.model.score import as_written
 
@@ -26,6 +27,12 @@ class Objective:
     constant: float = 0.0
     expression: Operand | None = None
 
+    @cached_property
+    def _compiled(self) -> tuple[list[int], Program, list[int]]:
+        """Compiled once: its value is asked for at every improvement."""
+        assert self.expression is not None
+        return compile_expression(self.expression)
+
     @property
     def is_violated_weight(self) -> bool:
         """Whether it is the violated weight in other words: any assignment that keeps the hard constraints will do."""
@@ -38,7 +45,8 @@ class Objective:
     def value(self, violated_weight: float, values: npt.NDArray[np.integer[Any]]) -> float | int | None:
         """None where the expression is undefined: such an assignment is no answer."""
         if self.expression is not None:
-            value, undefined = evaluate(self.expression, values)
+            scope, program, parameters = self._compiled
+            value, undefined = program.evaluate([values[x] for x in scope], parameters)
             return None if undefined else int(value)
         if self.kind == "colors":
             return len(np.unique(values))

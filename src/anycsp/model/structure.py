@@ -70,17 +70,17 @@ def may_be_satisfiable(problem: Problem) -> bool:
     """
     blocks = _nonempty(problem)
     weights = np.concatenate([block.terms.weight for block in blocks]) if blocks else np.ones(1)
-    if (weights != 1).any() or any(block.terms.hard.any() for block in blocks):
+    if (weights != 1).any() or (any(block.terms.hard.any() for block in blocks) and not problem.scoring.all_required):
         return False
     expected = sum(float(-np.log1p(-(0.5 ** block.arity[block.arity > 0])).sum()) for block in blocks)
     return expected < problem.num_variables * math.log(2)
 
 
 def is_decision(problem: Problem) -> bool:
-    """Whether everything is meant to be satisfied: not where violated weight is what is optimised (a cut, a cost), and
-    not a formula too dense to be satisfiable."""
+    """Whether everything is meant to be satisfied: not where violated weight is what is optimised (a cut, a cost) and
+    not all is required, and not a formula too dense to be satisfiable."""
     if problem.objective is not None and problem.objective.is_violated_weight:
-        return False
+        return problem.scoring.all_required
     kind = kind_of(problem)
     return kind is not Kind.CUT and (kind is not Kind.FORMULA or may_be_satisfiable(problem))
 

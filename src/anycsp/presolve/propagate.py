@@ -74,13 +74,14 @@ class Propagation:
 
 def is_propagated(problem: Problem) -> bool:
     """Whether values may go: hard constraints exclude what they exclude, and so do all the constraints of a decision.
-    Formulas, binary tables and colourings without hard constraints are as often about violating least, and gain nothing
-    from it where they are not."""
+    Formulas, binary tables and colourings where none comes before another are as often about violating least, and gain
+    nothing from it where they are not."""
     if not native.available() or not problem.num_constraints:
         return False
     if sum(int(problem.domain_sizes[block.scope].sum()) for block in problem.blocks) > LARGEST:
         return False
-    if any(block.terms.hard.any() for block in problem.blocks):
+    optimised = problem.objective is not None and problem.objective.expression is not None
+    if any(block.terms.hard.any() for block in problem.blocks) and (optimised or not problem.scoring.all_required):
         return True
     return kind_of(problem) in (Kind.STRUCTURED, Kind.TABLES) and is_decision(problem)
 

@@ -21,7 +21,7 @@ from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.cp_sat import STOPPING, CpSat
-from anycsp.search.exact import bound_of, has_objective, scored
+from anycsp.search.exact import bound_of, has_objective, score_of_value, scored
 from anycsp.search.exact_model import cp_model
 from anycsp.search.exact_translation import Positions, Stopped, Translation, translated
 from anycsp.search.neighbourhoods import Neighbourhoods, machines_of, restricted
@@ -69,9 +69,8 @@ class Partner:
     def begin(self) -> None:
         self._start(self._prove)
 
-    def offer(self, positions: Positions) -> None:
-        """An assignment of the other search."""
-        score = scored(self.problem, positions)[0]
+    def offer(self, positions: Positions, score: int) -> None:
+        """An assignment of the other search, and what `scored` says of it."""
         with self._lock:
             if score < self.score or self.positions is None:
                 self.positions, self.score = positions, score
@@ -187,7 +186,7 @@ class Partner:
             return None
         if has_objective(self.problem):
             return value
-        return None if violation.hard else float(score)
+        return None if violation.hard and not self.problem.scoring.all_required else float(score)
 
 
 class BesideExact:
@@ -201,6 +200,8 @@ class BesideExact:
         self._leads = False
         """Whether CP-SAT has the best assignment."""
         self.value: int | None = None
+        self._candidate: int | None = None
+        """The objective's value at the best assignment, which `value` becomes once it is demanded to be beaten."""
 
     @property
     def steps(self) -> int:
@@ -275,7 +276,20 @@ class BesideExact:
                 self._score, self._leads = found.score, False
                 self._positions = self._engine.best_positions()[found.run].copy()
                 self._improvements.append(found)
-                self._partner.offer(self._positions[: self._partner.problem.num_variables])
+                self._offer(found)
+
+    def _offer(self, found: Improvement) -> None:
+        """The other search's best, counted as CP-SAT's are."""
+        problem, score = self._partner.problem, found.score
+        positions = self._positions[: problem.num_variables]
+        if self._bounded is not None:
+            score, self._candidate = WORST, None
+            if found.violated == 0:
+                assert problem.objective is not None
+                value = problem.objective.value(0.0, problem.values(positions))
+                if value is not None:
+                    score, self._candidate = score_of_value(problem.objective, int(value)), int(value)
+        self._partner.offer(positions, score)
 
     def _adopt(self, positions: Positions) -> None:
         """What CP-SAT found: the other search goes on from there, where it can."""
@@ -286,7 +300,7 @@ class BesideExact:
         else:
             if value is None or (self.value is not None and not self._bounded.is_better(value, self.value)):
                 return
-            score, positions = 0, self._bounded.extended(positions)
+            score, positions, self._candidate = 0, self._bounded.extended(positions), value
         self._positions, self._score, self._leads = positions, score, True
         seconds = time.perf_counter() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, *violation, score, "exact"))
@@ -296,7 +310,6 @@ class BesideExact:
     def demand_better(self) -> None:
         """The bound of the objective has moved past the best assignment, which satisfies it no more."""
         assert isinstance(self._engine, Portfolio)
-        problem = self._partner.problem
-        self.value, self._score = scored(problem, self._positions[: problem.num_variables])[1], WORST
+        self.value, self._score = self._candidate, WORST
         self._engine.demand_better()
         self._improvements += self._engine.improvements()

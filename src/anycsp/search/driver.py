@@ -7,18 +7,28 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
 
 from anycsp.deadline import NEVER, Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement, ProvingEngine
-from anycsp.search.result import TracePoint
+from anycsp.errors import ProblemError
+from anycsp.model.problem import Problem, Value
+from anycsp.search.result import Answer, TracePoint
 
 SLICE_SECONDS = 0.05
 """How long an engine runs before the driver looks at clock, callback and stop request."""
 
 
+Positions = npt.NDArray[np.int32]
+
+
 @dataclass(frozen=True)
-class Progress:
-    """What a callback gets, about every 50 ms and at every improvement of the best."""
+class Progress(Answer):
+    """What a callback gets, about every 50 ms and at every improvement of the best: `progress[x]` is the value of a
+    variable in the best assignment so far."""
 
     step: int
     """Steps taken so far."""
@@ -36,6 +46,22 @@ class Progress:
     """The best value of a problem's own objective, where a search for one has an assignment that violates nothing."""
     bound: float | None = None
     """What no assignment is better than, where exact search knows: of the objective, or else of the violated weight."""
+    problem: Problem | None = field(default=None, repr=False, compare=False)
+    """What is searched."""
+    best: Callable[[], Positions] | None = field(default=None, repr=False, compare=False)
+    """Gives the domain positions of the best assignment."""
+
+    @cached_property
+    def positions(self) -> Positions:  # type: ignore[override]
+        """The domain position of every variable in the best assignment so far."""
+        if self.best is None:
+            raise ProblemError("this progress carries no assignment")
+        return self.best()
+
+    @property
+    def assignment(self) -> dict[str, Value]:
+        """The best assignment so far: the value or label of every variable by its name."""
+        return {} if self.problem is None else self.problem.assignment(self.positions)
 
 
 Callback = Callable[[Progress], bool | None]
@@ -64,8 +90,17 @@ class Outcome:
     """Nothing is better than the best."""
 
 
-def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> Outcome:
-    """Run a started engine of one instance."""
+def drive(
+    engine: Engine,
+    limits: Limits,
+    callback: Callback | None = None,
+    *,
+    whole: Callable[[Positions], Positions] = lambda positions: positions,
+    all_required: bool = False,
+) -> Outcome:
+    """Run a started engine of one instance. `whole` leads from its positions to those of the problem, for a callback
+    that asks for them. Where everything is required the engine knows nothing hard, and each
+    violated constraint is a hard one."""
     began = time.perf_counter()
     best: Improvement | None = None
     trace: list[TracePoint] = []
@@ -78,11 +113,17 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
         for candidate in engine.improvements():
             if best is None or candidate.score < best.score:
                 best, improved = candidate, True
+                if all_required:
+                    best = best._replace(hard=best.violated)
                 trace.append(trace_point(best, bound))
         assert best is not None, "an engine reports its starting assignment as its first improvement"
         elapsed = time.perf_counter() - began
         if callback is not None:
-            state = Progress(engine.steps, elapsed, best.violated, best.weight, best.hard, improved, value, bound)
+            if improved:
+                found = partial(whole, engine.best_positions()[best.run].copy())
+            state = Progress(
+                engine.steps, elapsed, best.violated, best.weight, best.hard, improved, value, bound, best=found
+            )
             interrupted = callback(state) is True
         interrupted = interrupted or limits.stop.is_set()
         seconds_left = limits.deadline.left

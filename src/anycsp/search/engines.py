@@ -13,6 +13,7 @@ from anycsp.model.structure import is_decision, kind_of
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
+from anycsp.presolve.network import required
 from anycsp.search import prior
 from anycsp.search.beside import BesideExact, Partner
 from anycsp.search.bound import BoundedProblem
@@ -20,6 +21,9 @@ from anycsp.search.choose import LARGEST_RACE, choose_parameters, choose_shares,
 from anycsp.search.enumeration import Enumeration, is_tiny
 from anycsp.search.exact import ExactSearch
 from anycsp.search.hybrid import HybridSearch
+from anycsp.search.invariant_member import InvariantMember
+from anycsp.search.invariants import NAME as INVARIANTS
+from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import LocalMember, Portfolio
@@ -85,7 +89,7 @@ def portfolio(
         shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole))
     else:
         shares = prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
-    strategies = [name for name in shares if name != "tree"]
+    strategies = [name for name in shares if name not in ("tree", INVARIANTS)]
     raced = len(strategies) > 1
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
     rng = np.random.default_rng([options.seed & (2**64 - 1), 1])
@@ -99,12 +103,17 @@ def portfolio(
         )  # fmt: skip
         members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
     tree = _tree(prepared, options, objective) if "tree" in shares and fits_tree(graph) else None
+    invariants = None
+    if INVARIANTS in shares and fits_tree(graph):
+        invariants = InvariantMember(
+            lambda: _invariants(prepared, options, objective), shares[INVARIANTS], optimises=bounded is not None
+        )
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
     ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
-        by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
         refuted=prepared.reduced.refuted_by is not None,
     )  # fmt: skip
 
@@ -116,6 +125,14 @@ def _tree(prepared: Prepared, options: SearchOptions, objective: int) -> TreeSea
         return TreeSearch(prepared.graph, options.seed, defined=defined, objective=objective, deadline=options.deadline)
     except OutOfTime:
         return None
+
+
+def _invariants(prepared: Prepared, options: SearchOptions, objective: int) -> InvariantSearch:
+    graph = prepared.graph
+    return InvariantSearch(
+        graph, required(graph), 1, options.seed, defined=prepared.problem.definitions, objective=objective,
+        kept=possible_values(graph, options.deadline),
+    )  # fmt: skip
 
 
 def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import WORST, Improvement
+from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem, Violation
 from anycsp.randomness import initial_positions
 from anycsp.search.cp_sat import CpSat
@@ -170,8 +171,12 @@ def scored(problem: Problem, positions: Positions) -> tuple[int, int | None, Vio
     value = objective.value(0.0, problem.values(positions)) if violation.violated == 0 else None
     if value is None:
         return WORST, None, violation
-    # Never 0, which would end the search: whether nothing is better is CP-SAT's to prove.
-    return 2**62 + (int(value) if objective.kind == "minimize" else -int(value)), int(value), violation
+    return score_of_value(objective, int(value)), int(value), violation
+
+
+def score_of_value(objective: Objective, value: int) -> int:
+    """Never 0, which would end the search: whether nothing is better is CP-SAT's to prove."""
+    return 2**62 + (value if objective.kind == "minimize" else -value)
 
 
 def score_of(problem: Problem, positions: Positions) -> int:

@@ -58,16 +58,23 @@ class Expressions:
         self.model.add_bool_or([self.literal(expression), *(~l for l in enforced)])
 
     def _circuit(self, expression: Operation, enforced: Sequence[Literal]) -> None:
-        nodes, arcs, away = range(len(expression.operands)), [], []
-        for i, operand in zip(nodes, expression.operands, strict=True):
-            number = self.number(operand)
-            inside = self.exact.new_number(0, len(nodes) - 1)
-            self.exact.compare(number.minus(inside), "==", enforced)
-            for j in nodes:
-                arcs.append((i, j, self.exact.compared(inside.minus(Number.constant(j)), "==")))
-            away.append(~arcs[-len(nodes) + i][2])
+        nodes = len(expression.operands)
+        arcs = [(i, j, l) for i, o in enumerate(expression.operands) for j, l in self._places(o, nodes, enforced)]
         self.exact.post(self.model.add_circuit(arcs), enforced)
+        stays = {i: literal for i, j, literal in arcs if i == j}
+        away = [~stays[i] if i in stays else self.true for i in range(nodes)]
         self.model.add_bool_or([*away, *(~l for l in enforced)])  # a circuit has at least two nodes
+
+    def _places(self, operand: Operand, nodes: int, enforced: Sequence[Literal]) -> list[tuple[int, Literal]]:
+        """The nodes that an operand can name, with the literal that it does; it has to name one."""
+        if isinstance(operand, Variable):
+            values = self.exact.domains[operand.index].values
+            inside = (values >= 0) & (values < nodes)
+            self.model.add_bool_or([self.exact.among(operand.index, inside), *(~l for l in enforced)])
+            return [(int(values[p]), self.exact.at(operand.index, p)) for p in np.flatnonzero(inside).tolist()]
+        node = self.exact.new_number(0, nodes - 1)
+        self.exact.compare(self.number(operand).minus(node), "==", enforced)
+        return [(j, self.exact.compared(node.minus(Number.constant(j)), "==")) for j in range(nodes)]
 
     # ── truth ────────────────────────────────────────────────────────────────────────────────────────
 

@@ -31,6 +31,8 @@ def must_hold(problem: Problem, decision: bool | None = None) -> npt.NDArray[np.
         hard[block.terms.index], weight[block.terms.index] = block.terms.hard, block.terms.weight
     if problem.objective is not None and problem.objective.expression is not None:
         return np.ones_like(hard)
+    if problem.scoring.all_required:
+        hard[:] = False  # none comes before another: all must hold in a decision, otherwise as many as can
     decision = is_decision(problem) if decision is None else decision
     if not hard.any() and decision and bool((weight == weight[:1]).all()):
         return np.ones_like(hard)

@@ -8,7 +8,9 @@ demand.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,7 @@ from anycsp.engine import ProvingEngine
 from anycsp.model.problem import Problem
 from anycsp.search.beside import BesideExact
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.driver import Callback, Outcome, Progress, drive
+from anycsp.search.driver import Callback, Outcome, Positions, Progress, drive
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import Portfolio
 from anycsp.search.result import TracePoint
@@ -29,6 +31,7 @@ class Descent:
 
     problem: Problem
     options: SearchOptions
+    whole: Callable[[Positions], Positions]
     positions: npt.NDArray[np.int32] | None = None
     value: int | None = None
     found_by: str = "initial"
@@ -40,14 +43,19 @@ class Descent:
 
 
 def improve(
-    problem: Problem, bounded: BoundedProblem, engine: Portfolio | BesideExact, options: SearchOptions
+    problem: Problem,
+    bounded: BoundedProblem,
+    engine: Portfolio | BesideExact,
+    options: SearchOptions,
+    whole: Callable[[Positions], Positions],
 ) -> tuple[Descent, Outcome]:
-    """Drive a started engine from one assignment that satisfies everything to the next better one."""
-    descent, began = Descent(problem, options), time.perf_counter()
+    """Drive a started engine from one assignment that satisfies everything to the next better one. `whole` leads from
+    its positions to those of the problem that was asked."""
+    descent, began = Descent(problem, options, whole), time.perf_counter()
     assert problem.objective is not None
     while True:
         elapsed = time.perf_counter() - began
-        outcome = drive(engine, options.limits, _relayed(options.callback, descent, elapsed))
+        outcome = drive(engine, options.limits, _relayed(options.callback, descent, elapsed), whole=whole)
         if outcome.best.violated > 0:
             descent.proved = outcome.refuted
             return descent, outcome
@@ -69,7 +77,9 @@ def improve(
 
 
 def _progress(descent: Descent, seconds: float, improved: bool) -> Progress:
-    return Progress(descent.step, seconds, 0, 0.0, 0, improved, descent.value)
+    assert descent.positions is not None
+    best = partial(descent.whole, descent.positions)
+    return Progress(descent.step, seconds, 0, 0.0, 0, improved, descent.value, best=best)
 
 
 def _relayed(callback: Callback | None, descent: Descent, before: float) -> Callback | None:

@@ -167,7 +167,7 @@ class Descent:
 
 
 def _progress(step: int, seconds: float, best: Result, improved: bool) -> Progress:
-    return Progress(step, seconds, 0, 0.0, 0, improved, _value(best))
+    return Progress(step, seconds, 0, 0.0, 0, improved, _value(best), best=lambda: best.positions)
 
 
 def _value(result: Result) -> int:

@@ -18,14 +18,12 @@ import numpy.typing as npt
 
 from anycsp.engine import WORST, Improvement
 from anycsp.graph import ConstraintValueGraph
+from anycsp.search.invariant_member import InvariantMember
 from anycsp.search.local import LocalSearch
+from anycsp.search.member import Member
 from anycsp.search.tree import TreeSearch
 
-FIRST_TURN = 0.01
-"""Seconds of the first turns: many problems are solved in less by one member and never by another."""
-LONGEST_TURN = 0.25
-"""Turns double up to this: longer ones save nothing, and an answer would wait for its turn."""
-PROPOSE = ("annealing", "focused")
+PROPOSE = ("annealing", "focused", "invariants")
 """Strategies whose moves are mere proposals, most of them refused."""
 TURN_STEPS = {"tree": 256, **dict.fromkeys(PROPOSE, 1 << 15)}
 """Steps of a turn where only steps are limited, so that the clock decides nothing."""
@@ -33,24 +31,7 @@ OTHER_TURN_STEPS = 1 << 12
 FIRST_BOUT = 1 << 13
 """Moves of a local member's first bout; proposals eight times as many."""
 LEADER = 3.0
-"""What the share of the leading local strategy is multiplied by."""
-
-
-class Member:
-    """One searcher, what it has spent and how far it has come."""
-
-    def __init__(self, name: str, share: float) -> None:
-        self.name, self.share = name, share
-        self.spent = 0.0
-        self.turns = 0
-        self.best = WORST
-
-    @property
-    def steps(self) -> int:
-        raise NotImplementedError
-
-    def turn_seconds(self) -> float:
-        return min(LONGEST_TURN, FIRST_TURN * 2.0 ** min(self.turns // 2, 10))
+"""What the share of the leading local strategy is multiplied by; with an objective, of whoever improved it last."""
 
 
 class TreeMember(Member):
@@ -61,6 +42,10 @@ class TreeMember(Member):
     @property
     def steps(self) -> int:
         return self.tree.steps
+
+    @property
+    def over(self) -> bool:
+        return self.tree.over
 
     def run(self, steps: int, seconds: float) -> None:
         self.tree.advance(steps, seconds)
@@ -127,6 +112,7 @@ class Portfolio:
         local: Sequence[LocalMember],
         threads: int = 1,
         *,
+        invariants: InvariantMember | None = None,
         by_steps: bool = False,
         retreat: Callable[[], bool] | None = None,
         ends_at_proof: bool = True,
@@ -139,14 +125,15 @@ class Portfolio:
         self._constant, self._units = graph.constant[0], float(graph.units[0])
         self._local = list(local)
         self._tree = None if tree is None else TreeMember(tree, tree_share)
-        self._members: list[TreeMember | LocalMember] = [*([self._tree] if self._tree else []), *self._local]
-        self._turn: tuple[TreeMember | LocalMember, int] | None = None
+        self._invariants = invariants
+        self._members: list[Member] = [m for m in (self._tree, invariants, *self._local) if m is not None]
+        self._turn: tuple[Member, int] | None = None
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
         self._improvements: list[Improvement] = []
         self._positions = np.zeros(graph.num_variables, dtype=np.int32)
         self._stuck = bool((graph.domains.sizes == 1).all())
         """Whether there is no move, so that local members take no steps."""
-        self._score = WORST
+        self._score, self._found_by = WORST, "initial"
         self._began = time.perf_counter()
         self.refuted = refuted
         """No assignment satisfies all that is required: the tree has looked everywhere."""
@@ -164,6 +151,8 @@ class Portfolio:
                 member.search.start(None, steps=member.bout)
             else:  # as many rows as the member has runs, the first of them where it has one
                 member.restart_at = positions[(np.arange(member.search.runs) + k) % len(positions)]
+        if self._invariants is not None:
+            self._invariants.begin(positions)
         # Counting a first assignment costs time: the others do so in their first turns.
         if positions is not None:
             self._local[0].run(0, 0.0)
@@ -233,24 +222,39 @@ class Portfolio:
             self._book(member)
 
     @staticmethod
-    def _timed(member: TreeMember | LocalMember, steps: int, seconds: float) -> None:
+    def _timed(member: Member, steps: int, seconds: float) -> None:
         began = time.perf_counter()
         member.run(steps, seconds)
         member.spent += time.perf_counter() - began
         member.turns += 1
 
-    def _active(self) -> list[TreeMember | LocalMember]:
-        return [m for m in self._members if not (isinstance(m, TreeMember) and m.tree.over)] or self._members
+    def _active(self) -> list[Member]:
+        return [m for m in self._members if not m.over] or self._members
 
     def _share(self, member: Member) -> float:
-        leads = isinstance(member, LocalMember) and member.best <= min(m.best for m in self._local)
+        if self._demanding:  # whoever improved the objective last
+            leads = member.name == self._found_by
+        else:
+            moving = [m for m in self._members if m is not self._tree]
+            leads = member in moving and member.best <= min(m.best for m in moving)
         return member.share * (LEADER if leads else 1.0)
 
-    def _book(self, member: TreeMember | LocalMember) -> None:
+    def _book(self, member: Member) -> None:
         """Take what a turn has found, and prepare the next."""
         if isinstance(member, TreeMember):
             self._take_solution(member)
-            return
+        elif isinstance(member, InvariantMember):
+            self._take_improvement(member)
+        elif isinstance(member, LocalMember):
+            self._end_turn(member)
+
+    def _take_improvement(self, member: InvariantMember) -> None:
+        taken = member.take()
+        if taken is not None and taken[0].score < self._score:
+            found, positions = taken
+            self._keep(positions, found.score, found.violated, found.weight, found.hard, member.name)
+
+    def _end_turn(self, member: LocalMember) -> None:
         self._collect(member, member.name)
         if member.bout_over and not self.solved:
             if self._retreat is not None and self._retreat():
@@ -287,7 +291,7 @@ class Portfolio:
     def _keep(
         self, positions: npt.NDArray[np.int32], score: int, violated: int, weight: float, hard: int, found_by: str
     ) -> None:
-        self._positions, self._score = positions.copy(), score
+        self._positions, self._score, self._found_by = positions.copy(), score, found_by
         seconds = time.perf_counter() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, violated, weight, hard, score, found_by))
 
@@ -306,6 +310,8 @@ class Portfolio:
         self._count_anew(best)
         seconds = time.perf_counter() - self._began  # the best assignment now violates the bound
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, 1, 1.0, 1, WORST, "initial"))
+        if self._invariants is not None:
+            self._invariants.learn(best)
         if self._tree is not None and not self._tree.tree.exhausted:
             self._tree.tree.suggest(best, solution=True)
         self.refuted = self._tree is not None and self._tree.tree.exhausted

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.memory import check_memory, count_edges
 from anycsp.model.problem import Assignment, Problem
@@ -80,15 +81,15 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
     return model if options.guidance is None else replace(model, guidance=options.guidance)
 
 
-def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
-    """Refuse what would not fit in memory, presolve, compile."""
+def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind: bool = True) -> Prepared:
+    """Refuse what would not fit in memory, presolve, compile (`of_one_kind` as there)."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
     size = count_edges(problem) + problem.num_variables
     begin_by = options.deadline.earlier((BUILDING_SECONDS + RECOUNTING_SECONDS) * size)
     begin_by.check()
     reduced = presolved(problem, begin_by) if is_presolved(problem, options) else Presolved(problem)
     search_until = options.deadline.earlier(reduced.seconds + RECOUNTING_SECONDS * size)
-    graph = compile_graph(reduced.problem, deadline=search_until)
+    graph = compile_graph(reduced.problem, deadline=search_until, of_one_kind=of_one_kind)
     search_until.check()
     return Prepared(problem, reduced, graph)
 
@@ -124,8 +125,12 @@ def first_positions(problem: Problem, options: SearchOptions) -> npt.NDArray[np.
 def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The random starts with the hinted variables set, in every run."""
     if isinstance(hint, Mapping):
+        hint = problem.by_name(hint)
         for name, value in hint.items():
-            start[:, problem.index(name)] = problem.domain(name).position(value)
+            try:
+                start[:, problem.index(name)] = problem.domain(name).position(value)
+            except ProblemError as error:
+                raise ProblemError(f"the hint for {name!r}: {error}") from None
         unhinted = [x for x in problem.definitions if problem.names[x] not in hint]
         for row in start:
             problem.complete(row, unhinted)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from anycsp.deadline import Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
-from anycsp.model.problem import Assignment, Problem, Violation
+from anycsp.model.problem import Assignment, Problem, Scope, Violation
 from anycsp.model.quadratic import as_soft_constraints
 from anycsp.neural.engine import profiled
 from anycsp.neural.guidance import Guidance
@@ -22,13 +22,14 @@ from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
 from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
-from anycsp.search.driver import Callback, Outcome, drive
+from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.engines import improving_engine, make_engine
 from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
 from anycsp.search.result import Result, TracePoint, objective_of
+from anycsp.search.several import several
 
 
 def solve(
@@ -49,6 +50,10 @@ def solve(
     stop: threading.Event | None = None,
     presolve: bool = True,
     profile: bool = False,
+    solutions: int = 1,
+    distinct_on: Scope | None = None,
+    min_distance: int = 1,
+    verbose: bool = False,
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
@@ -62,13 +67,34 @@ def solve(
     objective to minimize or maximize the search goes on from every assignment that violates nothing, asking for a
     better one, until its limits. `presolve` takes away what required constraints rule out, sets variables aside that
     can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint to begin
-    from. `profile` adds where the time of a neural search went to the result.
+    from. `profile` adds where the time of a neural search went to the result. `verbose` prints every improvement.
+
+    `solutions=k` asks for the k best different assignments, which are then in `Result.solutions`; two of them differ in
+    at least `min_distance` variables of `distinct_on` (of all, where that is None). They share the time.
     """
     options = SearchOptions(
         model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
         stop or threading.Event(), presolve, profile,
     )  # fmt: skip
-    return solve_with(problem, options)
+    options = replace(options, callback=told(problem, callback, verbose))
+    if solutions == 1:
+        return replace(solve_with(problem, options), problem=problem)
+    return several(problem, options, solutions, distinct_on, min_distance, solve_with)
+
+
+def told(problem: Problem, callback: Callback | None, verbose: bool) -> Callback | None:
+    """The callback, told which problem it hears of; `verbose` prints every improvement beside."""
+    if callback is None and not verbose:
+        return None
+
+    def relay(progress: Progress) -> bool | None:
+        if verbose and progress.improved:
+            value = "" if progress.objective is None else f", objective {progress.objective:g}"
+            weight = f", weight {progress.violated_weight:g}" if progress.violated_weight != progress.violated else ""
+            print(f"{progress.seconds:8.2f} s  step {progress.step:,}: {progress.violated} violated{weight}{value}")
+        return None if callback is None else callback(replace(progress, problem=problem))
+
+    return relay
 
 
 def solve_with(problem: Problem, options: SearchOptions) -> Result:
@@ -83,6 +109,8 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
 
 def searched(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` where there is time to begin."""
+    if problem.objective is not None and problem.objective.expression is not None:
+        _refuse_wishes(problem)
     plan = plan_for(problem, options)
     if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
         if options.profile:
@@ -96,11 +124,29 @@ def searched(problem: Problem, options: SearchOptions) -> Result:
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
     try:
-        outcome = drive(engine, options.limits, options.callback)
+        outcome = drive(
+            engine,
+            options.limits,
+            options.callback,
+            whole=lambda positions: problem.completed(prepared.extended(positions)),
+            all_required=prepared.problem.scoring.all_required,
+        )
     finally:
         if isinstance(engine, ProvingEngine):
             engine.close()
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
+
+
+def _refuse_wishes(problem: Problem) -> None:
+    """What a violation costs beside an objective is for the user to say."""
+    terms = [block.terms for block in problem.blocks]
+    soft = any((~t.hard).any() for t in terms)
+    one_kind = not any(t.hard.any() or (t.weight != 1).any() for t in terms)  # as files say that all shall hold
+    if soft and not one_kind:
+        raise ProblemError(
+            "an objective beside soft constraints: leave their weight away, or put the wish into the objective, as in "
+            "minimize(cost + 3 * ~(x == y))"
+        )
 
 
 def unsearched(problem: Problem, options: SearchOptions) -> Result:
@@ -137,21 +183,23 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     except TooWide:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
-    prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
+    prepared = prepare(bounded.problem, replace(options, presolve=False), plan, of_one_kind=False)
     prepared = replace(prepared, reduced=replace(prepared.reduced, refuted_by=reduced.refuted_by))
     options = replace(options, time_limit=prepared.graph.deadline)
     engine = improving_engine(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
+
+    def whole(found: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The bound may have brought an auxiliary variable along."""
+        return problem.completed(reduced.extended(found[: problem.num_variables]))
+
     try:
-        descent, outcome = improve(reduced.problem, bounded, engine, options)
+        descent, outcome = improve(reduced.problem, bounded, engine, options, whole)
     finally:
         if isinstance(engine, ProvingEngine):
             engine.close()
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
-    # The bound may have brought an auxiliary variable along.
-    positions = reduced.extended(best[: problem.num_variables])
-    if problem.definitions:
-        problem.complete(positions)
+    positions = whole(best)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
     result = replace(result, refuted_by=reduced.refuted_by, seconds=time.perf_counter() - began)

@@ -26,7 +26,9 @@ class ValidationSet:
     """Fixed instances in one graph, searched together."""
 
     def __init__(self, distribution: Distribution, instances: int) -> None:
-        self.graph: ConstraintValueGraph = compile_graph(distribution.sample(VALIDATION_SEED, instances))
+        self.graph: ConstraintValueGraph = compile_graph(
+            distribution.sample(VALIDATION_SEED, instances), of_one_kind=True
+        )
 
     def measure(
         self,

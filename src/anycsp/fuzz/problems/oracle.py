@@ -30,8 +30,9 @@ LARGEST_WEIGHT, LARGEST_SCORE, MOST_DECIMALS = 2**53, 2**60, 22
 
 
 def terms_of(entry: Entry) -> tuple[Fraction, bool]:
-    """The weight of an entry as its digits say it, and whether it is hard. The one place that knows the defaults."""
-    return Fraction(repr(entry.get("weight", 1))), bool(entry.get("hard", False))
+    """The weight of an entry as its digits say it, and whether it is hard: required unless weighted. The one place that
+    knows the defaults."""
+    return Fraction(repr(entry.get("weight", 1))), bool(entry.get("hard", "weight" not in entry))
 
 
 # ── expressions ──────────────────────────────────────────────────────────────────────────────────

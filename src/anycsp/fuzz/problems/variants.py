@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from anycsp.fuzz.problems.oracle import Case
+from anycsp.fuzz.problems.oracle import Case, terms_of
 
 Data = dict[str, Any]
 
@@ -70,6 +70,7 @@ def _satisfied(case: Data, rng: Random) -> Data:
 def _scaled(case: Data, rng: Random) -> Data:
     """All weights four times as large, which changes no order; a power of two, so that no digit is lost."""
     for entry in case["constraints"]:
+        entry["hard"] = terms_of(entry)[1]  # one without a weight is hard, and stays so
         entry["weight"] = 4 * entry.get("weight", 1)
     return case
 
