@@ -133,3 +133,28 @@ def test_example_files_are_read_and_satisfiable_where_they_say_so() -> None:
     assert read(ROOT / "examples" / "petersen.col", colors=3).violation(colouring).violated == 0
     square = [2, 7, 6, 9, 5, 1, 4, 3, 8]
     assert read(ROOT / "examples" / "magic-square.xml").violation(square).violated == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("problem.add_count(xs, [1], '==', 2, weight=3)", ""),
+        ("problem.add_count(xs, [1], '==', 2, wieght=3)", 'Unexpected keyword argument "wieght"'),
+        ("problem.add(xs[0] == 1, weigth=3)", 'Unexpected keyword argument "weigth"'),
+        ("problem.add_variable(0, 9, 'x')", ""),
+        ("problem.add_variables((2, 2), 0, 9)[0, 1]", ""),
+        ("problem.add_variable(0, '9')", "No overload variant"),
+    ],
+)
+def test_a_misspelt_keyword_is_an_error_that_mypy_sees(line: str, wrong: str, tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    script = tmp_path / "guess.py"
+    script.write_text(
+        f"from anycsp import Problem\n\nproblem = Problem()\nxs = problem.add_variables(3, 0, 9)\n{line}\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), str(script)]
+    environment = {**os.environ, "MYPYPATH": str(ROOT / "src")}
+    checked = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (checked.returncode == 0) == (not wrong), checked.stdout
+    assert wrong in checked.stdout

@@ -37,9 +37,9 @@ std::unique_ptr<Network> network_of(const std::shared_ptr<Problem>& problem, con
                                     const Bytes& enforced, nb::object external, double seconds, double building) {
     require(enforced.size() == size_t(problem->constraints), "one flag a constraint");
     const Clock::time_point deadline = after(seconds);
-    auto network = std::make_unique<Network>(
-        problem, arrays_of(families), std::vector<uint8_t>(enforced.data(), enforced.data() + enforced.size()),
-        external_labels(problem, std::move(external)), after(building));
+    auto network = std::make_unique<Network>(problem, arrays_of(families),
+                                             std::vector<uint8_t>(enforced.data(), enforced.data() + enforced.size()),
+                                             external_labels(problem, std::move(external)), after(building), true);
     network->deadline = deadline;
     return network;
 }
@@ -99,7 +99,7 @@ void bind_propagation(nb::module_& m) {
              nb::call_guard<nb::gil_scoped_release>())
         .def("suggest",
              [](TreeSearch& self, const Assignment& positions, bool solution) {
-                 require(positions.size() == size_t(self.network().problem().variables), "one position a variable");
+                 require(positions.size() == size_t(self.network().variables()), "one position a variable");
                  self.suggest(positions.data(), solution);
              })
         .def_prop_ro("exhausted", &TreeSearch::exhausted)
@@ -110,6 +110,7 @@ void bind_propagation(nb::module_& m) {
         .def_prop_ro("failures", &TreeSearch::failures)
         .def("solution", [](TreeSearch& self) {
             auto* kept = new std::vector<int32_t>(self.solution());
+            kept->resize(self.network().variables());  // without the orders of tasks
             nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<int32_t>*>(p); });
             return nb::ndarray<nb::numpy, int32_t>(kept->data(), {kept->size()}, owner);
         });

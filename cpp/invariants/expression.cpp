@@ -42,9 +42,7 @@ void RuleNodes::add_form(int32_t i, int64_t factor, Form& to) {
     switch (rule_.code(i)) {
         case Constant: to.constant += factor * rule_.parameter(i); return;
         case Neg: return add_form(rule_.child(i, 0), -factor, to);
-        case Sub:
-            add_form(rule_.child(i, 0), factor, to);
-            return add_form(rule_.child(i, 1), -factor, to);
+        case Sub: add_form(rule_.child(i, 0), factor, to); return add_form(rule_.child(i, 1), -factor, to);
         case Add:
             for (int32_t k = 0; k < rule_.count(i); ++k) add_form(rule_.child(i, k), factor, to);
             return;
@@ -78,7 +76,11 @@ int32_t RuleNodes::value(int32_t i) {
     const int32_t code = rule_.code(i);
     switch (code) {
         case Slot: return node_of_(rule_.variable(i));
-        case Constant: case Neg: case Sub: case Add: case Mul: {
+        case Constant:
+        case Neg:
+        case Sub:
+        case Add:
+        case Mul: {
             Form form;
             if (code == Mul) {
                 int32_t open = 0;
@@ -92,7 +94,8 @@ int32_t RuleNodes::value(int32_t i) {
             add_form(i, 1, form);
             return graph_.sum(std::move(form.parts), form.constant);
         }
-        case Min: case Max: {
+        case Min:
+        case Max: {
             std::vector<Operand> all;
             for (int32_t k = 0; k < rule_.count(i); ++k) all.push_back({value(rule_.child(i, k))});
             return graph_.extremum(code == Max ? 1 : -1, all);
@@ -114,7 +117,10 @@ int32_t RuleNodes::truth(int32_t i) {
 bool RuleNodes::may_be_undefined(int32_t code, const std::vector<int32_t>& operands) const {
     const Interval second = graph_.interval(operands[operands.size() > 1]), first = graph_.interval(operands[0]);
     switch (code) {
-        case Div: case Mod: case FloorDiv: case FloorMod: return second.low <= 0 && second.high >= 0;
+        case Div:
+        case Mod:
+        case FloorDiv:
+        case FloorMod: return second.low <= 0 && second.high >= 0;
         case Pow: return second.low < 0;
         case Element: return first.low < 0 || first.high >= static_cast<int64_t>(operands.size()) - 1;
         default: return false;
@@ -133,7 +139,9 @@ int32_t RuleNodes::violation(int32_t i, bool wanted) {
     const int32_t code = rule_.code(i), count = rule_.count(i);
     switch (code) {
         case Not: return violation(rule_.child(i, 0), !wanted);
-        case And: case Or: case Imp: {
+        case And:
+        case Or:
+        case Imp: {
             std::vector<Operand> parts;
             for (int32_t k = 0; k < count; ++k)
                 parts.push_back({violation(rule_.child(i, k), wanted != (code == Imp && k == 0))});

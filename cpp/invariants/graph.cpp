@@ -11,9 +11,7 @@ namespace {
 constexpr int64_t kFar = int64_t(1) << 61;  // beyond every value that expressions may have
 constexpr Interval kAnything{-kFar, kFar}, kTruth{0, 1};
 
-int64_t bounded(__int128 value) {
-    return value > kFar ? kFar : value < -kFar ? -kFar : static_cast<int64_t>(value);
-}
+int64_t bounded(__int128 value) { return value > kFar ? kFar : value < -kFar ? -kFar : static_cast<int64_t>(value); }
 
 Interval product(Interval a, Interval b) {
     const __int128 corners[] = {__int128(a.low) * b.low, __int128(a.low) * b.high, __int128(a.high) * b.low,
@@ -111,8 +109,20 @@ int32_t Graph::operation(int32_t code, const std::vector<int32_t>& operands) {
     }
     Interval interval = kAnything;
     switch (code) {
-        case Lt: case Le: case Ge: case Gt: case Eq: case Ne: case In:
-        case Not: case And: case Or: case Xor: case Iff: case Imp: case Circuit: interval = kTruth; break;
+        case Lt:
+        case Le:
+        case Ge:
+        case Gt:
+        case Eq:
+        case Ne:
+        case In:
+        case Not:
+        case And:
+        case Or:
+        case Xor:
+        case Iff:
+        case Imp:
+        case Circuit: interval = kTruth; break;
         case Abs: interval = {0, std::max(std::abs(a.low), std::abs(a.high))}; break;
         case Dist: interval = {0, std::max(std::abs(a.high - b.low), std::abs(b.high - a.low))}; break;
         case Sqr: interval = {0, product(a, a).high}; break;
@@ -159,9 +169,7 @@ int32_t Graph::tuples(const std::vector<Operand>& operands, const Rows& rows) {
     return add({Op::tuples, 0, 0, 0, static_cast<int64_t>(rows_.size()) - 1}, operands, {0, rows.arity});
 }
 
-int32_t Graph::nearest(int32_t x, int32_t node) {
-    return add({Op::nearest, x}, {{node}}, range_[x]);
-}
+int32_t Graph::nearest(int32_t x, int32_t node) { return add({Op::nearest, x}, {{node}}, range_[x]); }
 
 int32_t Graph::external(int32_t constraint, const std::vector<Operand>& positions) {
     return add({Op::external, constraint}, positions, kTruth);

@@ -80,7 +80,9 @@ class Graph {
     int32_t operation(int32_t code, const std::vector<int32_t>& operands);
     int32_t undefined(int32_t code, const std::vector<int32_t>& operands);
     int32_t distance(int32_t comparison, int32_t node, int64_t bound);
-    int32_t repeats(const std::vector<Operand>& operands, int32_t bins) { return histogram(Op::repeats, operands, bins); }
+    int32_t repeats(const std::vector<Operand>& operands, int32_t bins) {
+        return histogram(Op::repeats, operands, bins);
+    }
     int32_t distinct(const std::vector<Operand>& operands, int32_t bins) {
         return histogram(Op::distinct, operands, bins);
     }
@@ -128,7 +130,11 @@ class Graph {
     // In the whole domain, as the problem has it.
     int32_t nearest_position(int32_t x, int64_t value) const {
         const Interval range = range_[x];
-        if (consecutive_[x]) return static_cast<int32_t>((value < range.low ? range.low : value > range.high ? range.high : value) - range.low);
+        if (consecutive_[x])
+            return static_cast<int32_t>((value < range.low    ? range.low
+                                         : value > range.high ? range.high
+                                                              : value) -
+                                        range.low);
         return search_position(x, value);
     }
     Interval range(int32_t x) const { return range_[x]; }

@@ -19,7 +19,8 @@ void shuffle(std::vector<int32_t>& items, local::Random* random) {
 // Each of the left finds a partner on the right, whoever is in the way finds another. `partner`: by right.
 class Matching {
   public:
-    Matching(std::vector<std::vector<int32_t>> edges, size_t rights) : edges_(std::move(edges)), partner(rights, kNobody) {}
+    Matching(std::vector<std::vector<int32_t>> edges, size_t rights)
+        : edges_(std::move(edges)), partner(rights, kNobody) {}
 
     bool place(int32_t left) {
         seen_.assign(partner.size(), 0);
@@ -109,7 +110,8 @@ bool match_counted(const Model& model, const Group& group, local::Random* random
             const int64_t value = model.value(group.variables[i], position);
             if (!group.occurs.count(value)) others[i].push_back(value);
         }
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return others[a].empty() > others[b].empty(); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return others[a].empty() > others[b].empty(); });
     std::vector<std::vector<int32_t>> edges(order.size());
     for (size_t i = 0; i < order.size(); ++i) {
         for (size_t k = 0; k < copies.size(); ++k)
@@ -122,7 +124,8 @@ bool match_counted(const Model& model, const Group& group, local::Random* random
     if (!values.empty())
         for (int32_t i : order)
             for (size_t k = 0; k < copies.size() && !done[i]; ++k)
-                if (copies[k] == values[i] && matching.partner[k] == kNobody && model.allows(group.variables[i], values[i])) {
+                if (copies[k] == values[i] && matching.partner[k] == kNobody &&
+                    model.allows(group.variables[i], values[i])) {
                     matching.partner[k] = i;
                     done[i] = 1;
                     ++placed;
@@ -143,7 +146,8 @@ bool match_counted(const Model& model, const Group& group, local::Random* random
     }
     for (size_t i = 0; i < order.size(); ++i) {
         if (counted[i]) continue;
-        const bool stays = !before.empty() && std::find(others[i].begin(), others[i].end(), before[i]) != others[i].end();
+        const bool stays =
+            !before.empty() && std::find(others[i].begin(), others[i].end(), before[i]) != others[i].end();
         if (others[i].empty()) return false;
         values[i] = stays ? before[i] : others[i][random ? random->below(static_cast<uint32_t>(others[i].size())) : 0];
     }

@@ -11,8 +11,9 @@ namespace anycsp::invariants {
 namespace {
 
 constexpr int64_t kLargestTable = int64_t(1) << 20;  // addresses of a table that defines a variable
-constexpr int64_t kTableCells = int64_t(1) << 25;    // of all tables that are looked at for definitions: a tenth of a second
-constexpr size_t kFarthest = 5000;  // variables looked at for a circle; beyond, a definition is given up
+constexpr int64_t kTableCells = int64_t(1)
+                                << 25;  // of all tables that are looked at for definitions: a tenth of a second
+constexpr size_t kFarthest = 5000;      // variables looked at for a circle; beyond, a definition is given up
 
 }  // namespace
 
@@ -35,7 +36,8 @@ Model::Model(std::shared_ptr<const Problem> problem, const std::vector<propagati
       roots_(problem_->constraints + 1, -1),
       implicit_(problem_->constraints, 0) {
     for (size_t f = 0; f < arrays_.size(); ++f)
-        if (arrays_[f].kind == "rule") rules_[f] = std::make_shared<Rules>(*problem_, problem_->families[f], arrays_[f]);
+        if (arrays_[f].kind == "rule")
+            rules_[f] = std::make_shared<Rules>(*problem_, problem_->families[f], arrays_[f]);
     for (int32_t x = 0; x < problem_->variables; ++x) {
         for (int32_t v = 0; v < problem_->domain_size(x); ++v)
             if (kept_[problem_->value_start[x] + v]) choices_[x].push_back(v);
@@ -168,7 +170,8 @@ std::vector<int32_t> Model::determined_slots(int32_t c, const std::vector<uint8_
     if (is(c, "extremum") || is(c, "distinct")) {
         if (comparison(c) != EQ || !has_result(c)) return {};
         const int32_t last = end(c) - 1;
-        if (is(c, "extremum") && affine(last, arrays(c).int64("term").data() + family_edge(c, last)).sign == 0) return {};
+        if (is(c, "extremum") && affine(last, arrays(c).int64("term").data() + family_edge(c, last)).sign == 0)
+            return {};
         return {last};
     }
     return {};
@@ -229,7 +232,8 @@ const Model::TableFunction& Model::table_function(int32_t c, int32_t slot) {
         for (int64_t i = 0; i < all && result.functional; ++i) {
             if (!f.truth[f.base[row(c)] + i]) continue;
             for (int32_t s = begin(c); s < end(c); ++s)
-                positions[s - begin(c)] = int32_t(i / f.stride[family_slot(c, s)] % problem_->domain_size(problem_->scope[s]));
+                positions[s - begin(c)] =
+                    int32_t(i / f.stride[family_slot(c, s)] % problem_->domain_size(problem_->scope[s]));
             add_row(positions.data());
         }
     } else {
@@ -249,7 +253,8 @@ const Model::TableFunction& Model::table_function(int32_t c, int32_t slot) {
 void Model::define_objective_variable() {
     if (objective_ < 0 || end(objective_) - begin(objective_) != 1 || family(objective_).kind != Kind::linear) return;
     const int32_t y = problem_->scope[begin(objective_)], op = comparison(objective_);
-    const bool small = (op == LE || op == LT) == (family(objective_).coefficient[family_slot(objective_, begin(objective_))] > 0);
+    const bool small =
+        (op == LE || op == LT) == (family(objective_).coefficient[family_slot(objective_, begin(objective_))] > 0);
     std::vector<int32_t> bounding;
     for (int32_t i = problem_->variable_slot_start[y]; i < problem_->variable_slot_start[y + 1]; ++i) {
         const int32_t slot = problem_->variable_slot[i], c = problem_->slot_constraint[slot];
@@ -308,7 +313,8 @@ void Model::add_different() {
     std::vector<int32_t> order;
     for (int32_t c = 0; c < problem_->constraints; ++c)
         if (enforced_[c] && family(c).kind == Kind::all_different) order.push_back(c);
-    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return end(a) - begin(a) > end(b) - begin(b); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return end(a) - begin(a) > end(b) - begin(b); });
     for (int32_t c : order) {
         const Family& f = family(c);
         Group group{Group::different, {}, {c}};
@@ -317,7 +323,8 @@ void Model::add_different() {
         int32_t own = -2;
         for (int32_t s = begin(c); s < end(c) && plain; ++s) {
             const int32_t x = problem_->scope[s];
-            for (int32_t v = 0; v < problem_->domain_size(x); ++v) plain &= f.bin_counts[f.edge_bin[family_edge(c, s) + v]];
+            for (int32_t v = 0; v < problem_->domain_size(x); ++v)
+                plain &= f.bin_counts[f.edge_bin[family_edge(c, s) + v]];
             if (fixed(x))
                 taken.push_back(value(x, choices_[x][0]));
             else
@@ -349,8 +356,8 @@ bool Model::counts_one_value(int32_t c, int64_t& counted, int64_t& times) const 
         const int32_t x = problem_->scope[s];
         int32_t nonzero = 0;
         for (int32_t v = 0; v < problem_->domain_size(x); ++v) {
-            const int64_t term = f.kind == Kind::linear ? f.coefficient[family_slot(c, s)] * value(x, v)
-                                                        : f.term[family_edge(c, s) + v];
+            const int64_t term =
+                f.kind == Kind::linear ? f.coefficient[family_slot(c, s)] * value(x, v) : f.term[family_edge(c, s) + v];
             if (term == 0) continue;
             if (times == 0) times = term, counted = value(x, v);
             if (++nonzero > 1 || term != times || value(x, v) != counted) return false;
@@ -508,7 +515,8 @@ int32_t Model::left_side(int32_t c, int32_t without) {
         const int32_t x = result < 0 ? -1 : problem_->scope[result];
         if (result >= 0 && result != without) {
             const int64_t* own = all.data() + family_edge(c, result);
-            last.push_back({variable_node_[x], 1, graph_.by_position(x, std::vector<int64_t>(own, own + problem_->domain_size(x)))});
+            last.push_back({variable_node_[x], 1,
+                            graph_.by_position(x, std::vector<int64_t>(own, own + problem_->domain_size(x)))});
         }
     } else {
         const auto bin = arrays(c).int32("edge_bin");
@@ -544,7 +552,8 @@ std::vector<Operand> Model::terms(int32_t c, const int64_t* of_family, int32_t w
         if (plain.sign == 1 && plain.offset == 0)
             all.push_back({variable_node_[x]});
         else
-            all.push_back({variable_node_[x], 1, graph_.by_position(x, std::vector<int64_t>(own, own + problem_->domain_size(x)))});
+            all.push_back({variable_node_[x], 1,
+                           graph_.by_position(x, std::vector<int64_t>(own, own + problem_->domain_size(x)))});
     }
     return all;
 }

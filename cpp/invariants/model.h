@@ -25,9 +25,9 @@ struct Group {
 
 class Model {
   public:
-    // `enforced`: the constraints that must hold. `auxiliary`: variables that were made to follow from others. `kept`: the
-    // values (vertices) that may still occur. `objective`: the constraint that bounds one, or −1; its left side is what
-    // counts.
+    // `enforced`: the constraints that must hold. `auxiliary`: variables that were made to follow from others.
+    // `kept`: the values (vertices) that may still occur. `objective`: the constraint that bounds one, or −1; its left
+    // side is what counts.
     Model(std::shared_ptr<const Problem> problem, const std::vector<propagation::FamilyArrays>& arrays,
           std::vector<uint8_t> enforced, const std::vector<uint8_t>& auxiliary, std::vector<uint8_t> kept,
           int32_t objective, ExternalLabels external);
@@ -71,8 +71,8 @@ class Model {
     bool would_close_circle(int32_t x, const std::vector<int32_t>& inputs) const;
     void set_inputs(int32_t x, const std::vector<int32_t>& inputs);
     std::vector<int32_t> determined_slots(int32_t constraint, const std::vector<uint8_t>& auxiliary, bool sure);
-    std::vector<int32_t> widest_unit(const std::vector<int32_t>& units, const std::vector<int64_t>& spans, int32_t begin,
-                                     const std::vector<uint8_t>& auxiliary, bool sure) const;
+    std::vector<int32_t> widest_unit(const std::vector<int32_t>& units, const std::vector<int64_t>& spans,
+                                     int32_t begin, const std::vector<uint8_t>& auxiliary, bool sure) const;
     // A table whose rows have one value at most of the slot's variable for any values of the others.
     struct TableFunction {
         bool functional = false, total = false;
@@ -125,13 +125,14 @@ class Model {
     int64_t table_cells_ = 0;
     Graph graph_;
     std::vector<std::vector<int32_t>> choices_;
-    std::vector<Definition> definition_;        // by variable
-    std::vector<uint8_t> defines_;              // by constraint
+    std::vector<Definition> definition_;                     // by variable
+    std::vector<uint8_t> defines_;                           // by constraint
     std::vector<std::vector<int32_t>> inputs_, dependents_;  // by variable: what it is defined by, and what by it
-    int32_t bounded_ = -1;                     // the variable that is the objective and only bounded by constraints
-    std::vector<int32_t> bounding_;            // those constraints
-    std::map<std::pair<int64_t, int32_t>, TableFunction> table_functions_;  // by relation (dense first) and place in scope
-    std::map<int64_t, int32_t> truth_function_;           // by relation
+    int32_t bounded_ = -1;           // the variable that is the objective and only bounded by constraints
+    std::vector<int32_t> bounding_;  // those constraints
+    std::map<std::pair<int64_t, int32_t>, TableFunction>
+        table_functions_;                        // by relation (dense first) and place in scope
+    std::map<int64_t, int32_t> truth_function_;  // by relation
     std::vector<Group> groups_;
     std::vector<int32_t> group_of_, variable_node_, roots_, decisions_;
     std::vector<uint8_t> implicit_;  // by constraint

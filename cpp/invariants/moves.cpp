@@ -139,7 +139,8 @@ void Moves::exchange(int32_t g, int32_t x) {
 }
 
 void Moves::reconnect(const Group& group, int32_t x) {
-    const int32_t before = static_cast<int32_t>(std::find(group.variables.begin(), group.variables.end(), x) - group.variables.begin());
+    const int32_t before =
+        static_cast<int32_t>(std::find(group.variables.begin(), group.variables.end(), x) - group.variables.begin());
     if (random_.below(2))
         move_segment(group, before);
     else

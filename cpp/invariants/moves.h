@@ -1,5 +1,5 @@
-// The moves of a search over an invariant graph: single values, swaps inside groups, reconnections of circuits. Each keeps
-// what its group keeps.
+// The moves of a search over an invariant graph: single values, swaps inside groups, reconnections of circuits. Each
+// keeps what its group keeps.
 #pragma once
 
 #include <vector>

@@ -9,8 +9,9 @@
 namespace anycsp::invariants {
 namespace {
 
-constexpr int kSamples = 500;        // proposals that scales are measured by
-constexpr double kHotRate = 0.07, kColdRate = 0.001;  // uphill moves accepted, as local/strategies/annealing.cpp has them
+constexpr int kSamples = 500;  // proposals that scales are measured by
+constexpr double kHotRate = 0.07,
+                 kColdRate = 0.001;  // uphill moves accepted, as local/strategies/annealing.cpp has them
 constexpr double kProbeStart = 2.0, kProbeCooling = 0.9;
 constexpr int kProbeSweeps = 4, kMostProbes = 200;
 constexpr int64_t kFirstCycle = 256;  // sweeps
@@ -19,12 +20,14 @@ constexpr int64_t kShortestSweep = 64;
 constexpr double kHeavier = 1.6, kLighter = 1.25;  // what must hold, after a cycle that fails or succeeds
 constexpr double kLightest = 0.05, kHeaviest = 1e6;
 constexpr double kFocus = 0.75;  // of the moves begin at a violated constraint, where there is one
-constexpr int64_t kGlance = 32;                    // moves between looks at the clock
+constexpr int64_t kGlance = 32;  // moves between looks at the clock
 
 // The change that takes a difference to one that satisfies.
 int64_t way_to(int32_t comparison, int64_t difference) {
     switch (comparison) {
-        case LE: case GE: case EQ: return -difference;
+        case LE:
+        case GE:
+        case EQ: return -difference;
         case LT: return -difference - 1;
         case GT: return 1 - difference;
         default: return 0;
@@ -63,8 +66,8 @@ std::vector<int64_t> Search::values_of(const int32_t* positions) {
     for (int32_t x : model_->decisions()) {
         const auto& choices = model_->choices(x);
         const bool known = positions && std::binary_search(choices.begin(), choices.end(), positions[x]);
-        values[x] = model_->value(
-            x, known ? positions[x] : choices[random_.below(static_cast<uint32_t>(choices.size()))]);
+        values[x] =
+            model_->value(x, known ? positions[x] : choices[random_.below(static_cast<uint32_t>(choices.size()))]);
     }
     return values;
 }
@@ -175,9 +178,10 @@ void Search::calibrate() {
 
 int64_t Search::advance(int64_t max_moves, double seconds) {
     if (model_->decisions().empty()) return 0;
-    const auto deadline = seconds >= 1e8 ? Clock::time_point::max()
-                                         : Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                              std::chrono::duration<double>(seconds));
+    const auto deadline =
+        seconds >= 1e8
+            ? Clock::time_point::max()
+            : Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     int64_t made = 0;
     while (made < max_moves && !solved()) {
         if (made % kGlance == 0 && Clock::now() >= deadline) break;
@@ -188,8 +192,8 @@ int64_t Search::advance(int64_t max_moves, double seconds) {
     return made;
 }
 
-// A decision that the value of a node follows from, drawn by walking down; an extremum mostly through its holder, repeats
-// mostly through one that is repeated.
+// A decision that the value of a node follows from, drawn by walking down: an extremum through one that holds it, repeats
+// through one that is repeated.
 Search::Cause Search::cause(int32_t n) {
     const Graph& graph = model_->graph();
     int64_t wanted = 0;
@@ -254,7 +258,8 @@ void Search::step() {
 
 void Search::keep_if_best() {
     if (now_.score > best_.score) return;
-    if (now_.score == best_.score && (!model_->has_objective() || now_.score > 0 || objective_ >= best_objective_)) return;
+    if (now_.score == best_.score && (!model_->has_objective() || now_.score > 0 || objective_ >= best_objective_))
+        return;
     best_ = now_;
     best_objective_ = now_.score > 0 ? INT64_MAX : objective_;
     best_positions_ = positions();
@@ -284,7 +289,6 @@ std::vector<Improvement> Search::take_improvements() {
 
 void Search::end_sweep() {
     in_sweep_ = 0;
-    feasible_sweeps_ += now_.hard == 0 && now_.score == 0;
     if (--sweeps_left_ > 0) {
         if (!probing_) temperature_ *= cooling_;
         return;
@@ -320,7 +324,7 @@ void Search::end_cycle() {
 }
 
 void Search::begin_cycle() {
-    // Where something is optimised every second cycle goes on from the best there is, half as hot on a scale of logarithms.
+    // Where something is optimised every second cycle goes on from the best there is, half as hot by logarithms.
     const bool from_best = wishes_ && cycle_ % 2 == 1;
     if (from_best) {
         const std::vector<int32_t> best = best_positions_;
@@ -330,7 +334,7 @@ void Search::begin_cycle() {
     cooling_ = std::pow(cold_ / temperature_, 1.0 / double(cycle_sweeps_));
     sweeps_left_ = cycle_sweeps_;
     if (!from_best) cycle_sweeps_ = static_cast<int64_t>(double(cycle_sweeps_) * kGrowth);
-    feasible_sweeps_ = uphill_ = proposals_ = 0;
+    uphill_ = proposals_ = 0;
     ++cycle_;
 }
 

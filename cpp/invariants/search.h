@@ -94,7 +94,7 @@ class Search {
     double temperature_ = 1.0, hot_ = 1.0, cold_ = 1.0, cooling_ = 1.0;
     bool probing_ = true;
     int64_t sweep_ = 1, in_sweep_ = 0, sweeps_left_ = 0, cycle_ = 0, cycle_sweeps_ = 0;
-    int64_t uphill_ = 0, proposals_ = 0, feasible_sweeps_ = 0, probes_ = 0;
+    int64_t uphill_ = 0, proposals_ = 0, probes_ = 0;
 };
 
 }  // namespace anycsp::invariants

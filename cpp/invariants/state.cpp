@@ -182,7 +182,7 @@ int64_t State::compute(int32_t n) const {
     return 0;
 }
 
-// Nodes that point nowhere or are pointed at by nobody, and circuits beyond the first; nodes outside point to themselves.
+// Nodes that point nowhere or are pointed at by nobody, and circuits beyond the first; those outside point to themselves.
 int64_t State::circuit_distance(const Node& node, const int32_t* operand) const {
     thread_local std::vector<int32_t> mark;
     const int32_t count = node.count;
@@ -207,8 +207,8 @@ int64_t State::circuit_distance(const Node& node, const int32_t* operand) const 
     return wrong + (circuits == 0 ? 1 : circuits - 1);
 }
 
-// In how many places the nearest row differs, where one is asked for; 1 for a row that is forbidden. Long lists are sorted:
-// then it is looked up whether the row is there.
+// In how many places the nearest row differs, where one is asked for; 1 for a row that is forbidden. In a long list,
+// which is sorted, it is only looked up whether the row is there.
 int64_t State::row_distance(const Node& node, const int32_t* operand, const Rows& rows) const {
     constexpr int64_t kShort = 4096;  // cells that are gone through
     thread_local std::vector<int32_t> now;

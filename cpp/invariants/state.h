@@ -1,5 +1,5 @@
-// The values of an invariant graph at one assignment, kept up to date move by move. A move is a proposal: its effects are
-// worked out at once and taken back from a trail where it is refused.
+// The values of an invariant graph at one assignment, kept up to date move by move. A move is a proposal: its effects
+// are worked out at once and taken back from a trail where it is refused.
 #pragma once
 
 #include <vector>

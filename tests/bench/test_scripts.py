@@ -39,6 +39,8 @@ SMOKE = [
     Smoke("training_step.py", "--rounds 1 --workloads smoke", "2 x MaxCut"),
     Smoke("building.py", "--smoke", "queens by expressions"),
     Smoke("startup.py", "--smoke", "import anycsp"),
+    Smoke("limits.py", "--smoke --out limits", "late by CPU"),
+    Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
     Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
     Smoke("randcsp.py", "--smoke", "3 colours", slow=True),

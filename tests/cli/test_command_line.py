@@ -189,6 +189,67 @@ def test_the_trace_is_written_whole(solve, tmp_path) -> None:  # type: ignore[no
     assert points[-1]["step"] == answer["best_step"]
     weights = [point["violated_weight"] for point in points]
     assert weights == sorted(set(weights), reverse=True)
+    assert points[-1]["objective"] == answer["objective"]["value"]
+    cuts = [point["objective"] for point in points]
+    assert cuts == sorted(cuts)
+
+
+def test_the_trace_of_an_objective_has_its_values_and_is_drawn(tmp_path: Path, capsys: Capture) -> None:
+    from anycsp import Problem
+    from anycsp.cli.plot import best_by_time
+    from anycsp.formats import write
+
+    problem = Problem()
+    x = problem.add_variables(6, range(4))
+    problem.add_all_different(x[:4])
+    problem.maximize(x[0] * 3 + x[4] - x[5])
+    write(problem, tmp_path / "x.json")
+    trace = tmp_path / "trace.jsonl"
+    assert run(["solve", str(tmp_path / "x.json"), "--steps", "50000", "--json", "--trace", str(trace)]) == 10
+    answer = json.loads(capsys.readouterr().out)
+    seconds, values = best_by_time(trace)
+    assert values == sorted(set(values))
+    assert seconds == sorted(seconds)
+    assert values[-1] == answer["objective"]["value"] == 12
+    pytest.importorskip("matplotlib")
+    assert run(["plot", str(trace), "--out", str(tmp_path / "trace.png")]) == 0
+    assert (tmp_path / "trace.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "other.jsonl").write_text("{}\n")
+    assert run(["plot", str(tmp_path / "other.jsonl")]) == 2
+    assert run(["plot", str(trace), str(tmp_path)]) == 2
+
+
+def test_a_trace_that_cannot_be_written_is_refused_before_the_search(solve, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    for path in (tmp_path / "missing" / "t.jsonl", tmp_path):
+        code, out, err, _ = solve("x.cnf", EASY, "--trace", str(path))
+        assert (code, out) == (2, "")
+        assert err.count("\n") == 1
+
+
+def test_the_answer_is_printed_whatever_happens_to_the_trace(  # type: ignore[no-untyped-def]
+    solve, tmp_path, monkeypatch
+) -> None:
+    def full(path: Path, content: str) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("anycsp.cli.solve.write_whole", full)
+    code, out, err, _ = solve("x.cnf", EASY, "--trace", str(tmp_path / "t.jsonl"))
+    assert code == 2
+    assert "s SATISFIABLE\nv " in out
+    assert err.endswith("no space left on device\n")
+
+
+def test_the_limit_counts_from_the_start_of_the_program(tmp_path: Path, capsys: Capture) -> None:
+    """A program that has run for longer than the limit still answers, with a small problem solved."""
+    path = tmp_path / "x.cnf"
+    path.write_text(EASY)
+    began = time.perf_counter() - 100
+    assert run(["solve", str(path), "--time-limit", "5", "--threads", "1"], began) == 10
+    path.write_text(CONTRADICTION)
+    started = time.perf_counter()
+    assert run(["solve", str(path), "--search", "neural", "--time-limit", "30", "--threads", "1"], began) == 0
+    assert time.perf_counter() - started < 15
+    assert "v " in capsys.readouterr().out
 
 
 def test_colouring_without_colours_finds_the_fewest_from_a_clique_upward(solve) -> None:  # type: ignore[no-untyped-def]

@@ -24,16 +24,17 @@ def assignments(problem: Problem) -> list[np.ndarray]:
     return [np.array(at, dtype=np.int32) for at in grid]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_every_optimum_of_a_tiny_problem_is_found_from_every_start(seed: int) -> None:
-    problem = random_problem(seed, max_variables=4, weighted=False)
-    every = assignments(problem)
-    least = min(problem.violation_of_positions(at).violated for at in every)
-    for at in every[:: max(1, len(every) // 7)]:
-        hint = [problem.domain(x).external(int(p)) for x, p in enumerate(at)]
-        result = solve(problem, search="local", hint=hint, time_limit=5, seed=seed)
-        assert result.violated == least
-        assert result.seconds < 4, "nothing better can exist: the search ends"
+@pytest.mark.parametrize("hundred", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 10))])
+def test_every_optimum_of_a_thousand_tiny_problems_is_found_from_every_start(hundred: int) -> None:
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        problem = random_problem(seed, max_variables=3, weighted=False)
+        every = assignments(problem)
+        least = min(problem.violation_of_positions(at).violated for at in every)
+        for at in every[:: max(1, len(every) // 2)]:
+            hint = [problem.domain(x).external(int(p)) for x, p in enumerate(at)]
+            result = solve(problem, search="local", hint=hint, time_limit=5, seed=seed)
+            assert result.violated == least, seed
+            assert result.seconds < 4, "nothing better can exist: the search ends"
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -156,3 +157,22 @@ def test_steps_without_a_move_come_to_an_end() -> None:
     problem.add(x > 0, hard=True)
     problem.minimize(y)
     assert solve(problem, search="local", steps=100).status == "unsatisfiable"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_goals_count_in_order_of_priority(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    x = problem.add_variables(4, range(-2, 4))
+    problem.add(x[0] + x[1] >= int(rng.integers(-1, 4)), hard=True)
+    problem.add_all_different(x[1:], hard=True)
+    factors = rng.integers(-2, 3, (2, 4)).tolist()
+    goals = [sum(f * v for f, v in zip(row, x, strict=True)) + 3 for row in factors]
+    kind = "minimize" if seed % 2 else "maximize"
+    getattr(problem, kind)(goals)
+    assert problem.objective is not None
+    feasible = [at for at in assignments(problem) if problem.violation_of_positions(at).violated == 0]
+    every = [problem.objective.values(problem.values(at)) for at in feasible]
+    result = solve(problem, search="local", time_limit=10, seed=seed)
+    assert result.objective is not None
+    assert result.objective["values"] == (min(every) if kind == "minimize" else max(every))

@@ -29,7 +29,7 @@ COMMANDS = {
     "generate": "Draw instances of a distribution to files.",
     "train": "Train a policy from a configuration file.",
     "evaluate": "Measure models on files.",
-    "plot": "Draw the curves of a training run.",
+    "plot": "Draw the curves of a training run, or what a search found over time.",
     "bench": "Run the paper's experiments against real baselines, resumable.",
     "report": "Tables and figures from the results of bench.",
     "models": "List the shipped models, or show the card of one.",

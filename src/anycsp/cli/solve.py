@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from anycsp.cli.options import (
     warn,
 )
 from anycsp.cli.progress import ProgressLine
-from anycsp.deadline import DEFAULT_SECONDS, Deadline
+from anycsp.deadline import DEFAULT_SECONDS, NEVER, Deadline
 from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
@@ -130,8 +131,10 @@ def solve(
     """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
     if trace:
         check_writable(Path(trace))
-    deadline = _deadline(time_limit, options["steps"], began)
-    source = load(file, deadline)
+    if time_limit is None and options["steps"] is None:
+        time_limit = DEFAULT_SECONDS
+    clock = Clock(time_limit, began)
+    source = load(file, clock.read_until())
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
     try:
@@ -139,15 +142,15 @@ def solve(
             if solutions > 1:
                 raise click.UsageError("--solutions needs --colors", click.get_current_context())
             graph = read_graph(source)
-            limits = {"stop": report.stop, "time_limit": _search_until(deadline, time_limit, graph.vertices)}
+            limits = {"stop": report.stop, "time_limit": clock.search_until(graph.vertices)}
             problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
         else:
             problem = parse(source, format=format_name, colors=colors)
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
-            deadline = _search_until(deadline, time_limit, problem.num_variables)
             options["solutions"] = solutions
-            result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
+            until = clock.search_until(problem.num_variables)
+            result = report.search(problem, hint=start, stop=report.stop, time_limit=until, **options)
     except UnsupportedError:
         report.unsupported()
         raise
@@ -165,18 +168,28 @@ def solve(
     return EXIT_CODES.get(result.status, 0)
 
 
-def _deadline(time_limit: float | None, steps: int | None, began: float) -> Deadline:
-    """The limit counts from the start of the program, so that whoever waits for it knows when the answer is there."""
-    if time_limit is None and steps is None:
-        time_limit = DEFAULT_SECONDS
-    return Deadline.after(time_limit, began)
+@dataclass(frozen=True)
+class Clock:
+    """What a limit of time means for the parts of a call. It counts from when the program `began`, so that whoever
+    waits for the answer knows when it is there; None is no limit."""
 
+    time_limit: float | None
+    began: float
 
-def _search_until(deadline: Deadline, time_limit: float | None, variables: int) -> Deadline:
-    """Python alone may have used up a short limit: a small problem is solved in the time that this leaves it. A large
-    one leaves time for its answer to be written."""
-    least = Deadline.after(min(LEAST_SECONDS, time_limit or 0.0))
-    return Deadline(max(deadline.earlier(WRITING_SECONDS * variables).at, least.at))
+    def read_until(self) -> Deadline:
+        """A file is given up where reading it takes the whole limit by itself: a busy machine may take as long to start
+        the program, and a small file is then still worth the moment that it takes."""
+        return Deadline.after(self.time_limit)
+
+    def search_until(self, variables: int) -> Deadline:
+        """The limit less the time to write the answer; but a small problem is solved in a moment, where starting and
+        reading have used up the limit."""
+        import anycsp.search  # noqa: F401 — importing it belongs to starting
+
+        if self.time_limit is None:
+            return NEVER
+        end = Deadline.after(self.time_limit, self.began).earlier(WRITING_SECONDS * variables)
+        return Deadline(max(end.at, Deadline.after(min(LEAST_SECONDS, self.time_limit)).at))
 
 
 def _hint(path: str, chosen: Format, problem: Problem) -> Values:

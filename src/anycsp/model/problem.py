@@ -27,7 +27,7 @@ from anycsp.constraints.linear import LinearBlock
 from anycsp.constraints.short_table import short_table
 from anycsp.constraints.table import DENSE_LIMIT, Relation, TableBlock
 from anycsp.errors import ExpressionError, ProblemError
-from anycsp.model.domains import Domain, Domains
+from anycsp.model.domains import Domain, Domains, sizes_of
 from anycsp.model.expressions import (
     LIMIT,
     SYMBOL,
@@ -49,7 +49,7 @@ from anycsp.model.expressions import (
 from anycsp.model.gathering import Gathered
 from anycsp.model.globals import GlobalConstraints
 from anycsp.model.lowering import block_of, combinations, different, linear_form
-from anycsp.model.objective import Objective
+from anycsp.model.objective import Objective, in_order
 from anycsp.model.score import Scoring, scoring
 
 IntArray = npt.NDArray[np.int64]
@@ -383,7 +383,7 @@ class Problem(GlobalConstraints):
     def domain_sizes(self) -> IntArray:
         """The size of every domain, known before all of them are laid out."""
         if self._sizes is None:
-            self._sizes = np.fromiter(map(len, self._domain_of), dtype=np.int64, count=len(self._domain_of))
+            self._sizes = sizes_of(self._domain_of)
             self._sizes.flags.writeable = False
         return self._sizes
 
@@ -580,18 +580,26 @@ class Problem(GlobalConstraints):
         terms = self.new_terms(weight, hard)
         self.add_block(short_table(self._domain_of, self._scope(scope), tuples, allowed, terms), name)
 
-    def minimize(self, expression: Operand) -> None:
-        """Among assignments that violate nothing, prefer a small value of the expression."""
-        self._optimize("minimize", expression)
+    def minimize(self, expression: Operand | Sequence[Operand]) -> None:
+        """Among assignments that violate nothing, prefer a small value of the expression. Of several expressions the
+        first counts most, the second decides among equals, and so on."""
+        self.objective = self._objective("minimize", expression)
 
-    def maximize(self, expression: Operand) -> None:
-        """Among assignments that violate nothing, prefer a large value of the expression."""
-        self._optimize("maximize", expression)
+    def maximize(self, expression: Operand | Sequence[Operand]) -> None:
+        """Among assignments that violate nothing, prefer a large value of the expression, or of several in order of
+        priority."""
+        self.objective = self._objective("maximize", expression)
 
-    def _optimize(self, kind: str, expression: Operand) -> None:
-        self.check_own(expression)
-        bounds(expression, self.bounds)  # refuses what leaves 64-bit arithmetic
-        self.objective = Objective(kind, expression=expression)
+    def _objective(self, kind: str, expression: Operand | Sequence[Operand]) -> Objective:
+        if not isinstance(expression, Sequence):
+            self.check_own(expression)
+            bounds(expression, self.bounds)  # refuses what leaves 64-bit arithmetic
+            return Objective(kind, expression=expression)
+        for goal in expression:
+            self.check_own(goal)
+        if not expression:
+            raise ProblemError(f"{kind} nothing: give an expression, or several in order of priority")
+        return Objective(kind, expression=in_order(expression, self.bounds), goals=tuple(expression))
 
     def add_table(
         self,
@@ -817,6 +825,10 @@ class Problem(GlobalConstraints):
     def positions(self, assignment: Assignment) -> npt.NDArray[np.int32]:
         """Domain positions of an assignment given by name or in variable order; auxiliary variables may be left
         out and are then computed."""
+        if isinstance(assignment, np.ndarray) and len(self._interned) == 1 and len(assignment) == len(self._names):
+            at = self._domain_of[0].positions_of(assignment.astype(np.int64))  # all at once
+            if assignment.dtype.kind in "iu" and (at >= 0).all():
+                return at.astype(np.int32)
         asked = [x for x in range(len(self._names)) if x not in self.definitions]
         if isinstance(assignment, Mapping):
             assignment = self.by_name(assignment)

@@ -142,4 +142,4 @@ def drive(
 
 
 def trace_point(best: Improvement, bound: float | None = None) -> TracePoint:
-    return TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by, bound)
+    return TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by, bound=bound)

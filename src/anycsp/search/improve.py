@@ -67,7 +67,8 @@ def improve(
         descent.step, descent.seconds = engine.steps, time.perf_counter() - began
         descent.found_by = outcome.best.found_by
         bound = engine.bound if isinstance(engine, ProvingEngine) else None
-        descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by, bound))
+        found = TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by, descent.value, bound)
+        descent.trace.append(found)
         if options.callback is not None and options.callback(_progress(descent, descent.seconds, improved=True)):
             options.stop.set()
         if outcome.interrupted:

@@ -45,7 +45,7 @@ class InvariantMember(Member):
         return self._search is not None and not self._search.model.decisions
 
     def take(self) -> tuple[Improvement, npt.NDArray[np.int32]] | None:
-        """The best of the last turn, where it is better than all before; with an objective only what violates nothing."""
+        """The best of the last turn, if it is better than all before; with an objective only if nothing is violated."""
         assert self._search is not None
         found = min(self._search.improvements(), key=lambda improvement: improvement.score, default=None)
         if found is None or (self._optimises and self._search.best_objective() is None):

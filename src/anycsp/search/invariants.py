@@ -29,8 +29,8 @@ PROPAGATION_SECONDS = 0.5
 
 
 def possible_values(graph: ConstraintValueGraph, deadline: Deadline = NEVER) -> npt.NDArray[np.uint8]:
-    """[values]: 1 for those that propagation leaves; all where it finds a contradiction, since then something is violated
-    whatever is searched, or where there is no time for it."""
+    """[values]: 1 for those that propagation leaves; all where there is no time for it, or where it finds a
+    contradiction, since then something is violated whatever is searched."""
     with suppress(OutOfTime):
         network = propagation_network(graph, deadline.within(PROPAGATION_SECONDS))
         if network.propagate():

@@ -111,7 +111,7 @@ class Descent:
             best_step=self._steps,
             best_seconds=seconds,
         )
-        self._trace.append(TracePoint(self._steps, seconds, 0, 0.0, 0, found.found_by))
+        self._trace.append(TracePoint(self._steps, seconds, 0, 0.0, 0, found.found_by, _value(self.best)))
         # By name and with the auxiliary variables, which the next search need not find again.
         domains, names = problem.domain_list, problem.names
         self._hint = {names[x]: domains[x].external(int(p)) for x, p in enumerate(found.positions)}

@@ -63,6 +63,8 @@ class TracePoint(NamedTuple):
     violated_weight: float
     hard_violated: int
     found_by: str
+    objective: float | None = None
+    """The problem's own objective, where it has one and all that must hold does."""
     bound: float | None = None
     """What no assignment is better than, as far as exact search knew then."""
 
@@ -165,9 +167,23 @@ class Result(Answer):
         return described
 
 
+def with_objective(problem: Problem, point: TracePoint) -> TracePoint:
+    """The point with the objective, where that is the violated weight in other words; an expression's value is known to
+    those who search for it only."""
+    asked = problem.objective
+    if asked is None or not asked.is_violated_weight or point.hard_violated:
+        return point
+    return point._replace(objective=asked.of_weight(point.violated_weight))
+
+
 def objective_of(problem: Problem, violated_weight: float, positions: npt.NDArray[np.int32]) -> dict[str, Any] | None:
-    """The user's own objective, e.g. {"kind": "cut", "value": 11624}; None where it is undefined."""
+    """The user's own objective, e.g. {"kind": "cut", "value": 11624}; None where it is undefined. Of goals in order of
+    priority, `values` has each, and `value` is the one number that orders them."""
     if problem.objective is None:
         return None
-    value = problem.objective.value(violated_weight, problem.values(positions))
-    return None if value is None else {"kind": problem.objective.kind, "value": value}
+    values = problem.values(positions)
+    value = problem.objective.value(violated_weight, values)
+    if value is None:
+        return None
+    several = {"values": problem.objective.values(values)} if problem.objective.goals else {}
+    return {"kind": problem.objective.kind, "value": value, **several}

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from anycsp.deadline import Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
+from anycsp.model.objective import Objective
 from anycsp.model.problem import Assignment, Problem, Scope, Violation
 from anycsp.model.quadratic import as_soft_constraints
 from anycsp.neural.engine import profiled
@@ -28,7 +29,7 @@ from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
-from anycsp.search.result import Result, TracePoint, objective_of
+from anycsp.search.result import Result, TracePoint, objective_of, with_objective
 from anycsp.search.several import several
 
 
@@ -174,6 +175,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
             violated_weight=0.0,
             constraints=0,
             objective=objective_of(problem, 0.0, found.positions),
+            trace=[_unweighted(p, problem.objective) for p in found.trace],
         )
     required = problem.copy()
     required.require_all()  # only assignments that violate nothing are compared by the objective
@@ -215,6 +217,13 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     )
 
 
+def _unweighted(point: TracePoint, objective: Objective) -> TracePoint:
+    """A point of the search for the objective's soft constraints, whose cost is what is minimised."""
+    assert point.objective is not None
+    value = point.objective if objective.kind == "minimize" else -point.objective
+    return point._replace(violated=0, violated_weight=0.0, objective=value)
+
+
 def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome) -> str:
     """Exact search claims its proofs, whichever part of it found them."""
     if descent.proved and plan.search == "auto":
@@ -237,7 +246,8 @@ def report(
 def _concerns_what_must_hold(prepared: Prepared) -> bool:
     """Whether a proof about what was searched is one about the whole problem: not where that has hard constraints and
     all of them were set aside, so that only soft ones cannot hold together."""
-    searched = prepared.graph.terms.hard.any() or prepared.graph.constant[0, 2] > 0
+    graph = prepared.graph
+    searched = graph.terms.hard.any() or graph.constant[0, 2] > 0 or prepared.problem.scoring.all_required
     return bool(searched) or not any(block.terms.hard.any() for block in prepared.whole.blocks)
 
 
@@ -271,7 +281,7 @@ def result_of(
         search=plan.search,
         found_by=best.found_by,
         positions=positions,
-        trace=outcome.trace,
+        trace=[with_objective(problem, point) for point in outcome.trace],
         best_per_run=[] if engine is None else [int(score) / units for score in engine.best_score()[:, 0]],
     )
 

@@ -363,7 +363,8 @@ def _channel_value(d: Draw) -> Data:
 
 
 def _circuit(d: Draw) -> Data:
-    return {"scope": d.scope(1, 4), "size": d.bound() if d.rng.random() < 0.3 else None}
+    size = d.bound() if d.rng.random() < 0.3 else None
+    return {"scope": d.scope(1, 4), "size": size, "self_loops": d.flag()}
 
 
 def _instantiation(d: Draw) -> Data:
@@ -450,6 +451,10 @@ def draw(rng: Random) -> Data:
     case["constraints"] = _constraints(drawn, posts, count, wild)
     if rng.random() < 0.25:
         case["objective"] = drawn.objective()
+        if rng.random() < 0.9:  # beside soft constraints it would be refused
+            for entry in case["constraints"]:
+                entry.pop("weight", None)
+                entry.pop("hard", None)
     del drawn.domains[asked:]
     case["options"] = drawn.options(slow=any(entry["post"].startswith("function") for entry in case["constraints"]))
     case["checks"] = [name for name in ("again", "files", "checker") if rng.random() < 0.15]
@@ -472,7 +477,7 @@ def _constraints(drawn: Draw, posts: tuple[str, ...], count: int, wild: bool) ->
 
 def _definitions(drawn: Draw) -> list[Data]:
     """An auxiliary variable, which constraints may use from then on; none where it would have no value at all."""
-    definitions = [{"name": "aux", "expression": drawn.tree(2), "hard": drawn.flag()}]
+    definitions = [{"name": "aux", "expression": drawn.tree(2)}]
     variables = [{"domain": domain} for domain in drawn.domains]
     reached = Oracle({"variables": variables, "constraints": [], "definitions": definitions}).all_domains[-1]
     if not reached:

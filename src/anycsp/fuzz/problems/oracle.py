@@ -321,7 +321,7 @@ def _circuit(e: Entry, values: Values) -> Parts:
     parts = [is_circuit(taken), len(set(taken)) == len(taken)]
     if e["size"] is not None:
         parts.append(sum(v != i for i, v in enumerate(taken)) == evaluate(e["size"], values))
-    return parts
+    return parts + [taken[i] != i for i in e["no_loops"]]
 
 
 def _instantiation(e: Entry, values: Values) -> Parts:
@@ -409,7 +409,8 @@ class Oracle:
         self.domains = [domain_values(variable["domain"]) for variable in case["variables"]]
         self.definitions: list[Entry] = case.get("definitions", [])
         self.all_domains = self._all_domains()
-        self.entries = [self._timed(entry) if entry["post"] == "cumulative" else entry for entry in case["constraints"]]
+        by_domain = {"cumulative": self._timed, "circuit": self._looping}
+        self.entries = [by_domain.get(entry["post"], dict)(entry) for entry in case["constraints"]]
         self.objective = case.get("objective")
         self.terms = [terms_of(entry) for entry in self.entries]
 
@@ -422,6 +423,12 @@ class Oracle:
         running = [o["var"] for o, l, _ in tasks if constant and l > 0]
         times = sorted({value for x in running for value in self.all_domains[x]})
         return {**entry, "times": times if constant else None}
+
+    def _looping(self, entry: Entry) -> Entry:
+        """A circuit with the nodes that could follow themselves and may not."""
+        allowed = entry.get("self_loops", True) or entry["size"] is not None
+        nodes = [i for i, x in enumerate(entry["scope"]) if i in self.all_domains[x["var"]]]
+        return {**entry, "no_loops": [] if allowed else nodes}
 
     @property
     def assignments(self) -> int:
@@ -468,8 +475,8 @@ class Oracle:
         for definition in self.definitions:  # it holds wherever it says anything
             if not _defined(definition["expression"], values):
                 violated += 1
-                hard += definition["hard"]
-                weights[definition["hard"]] += 1
+                hard += 1
+                weights[True] += 1
         return Count(weights[True], weights[False], hard, violated, self._objective(values), loose)
 
     def _objective(self, values: Values) -> int | None:
@@ -482,7 +489,7 @@ class Oracle:
         """Whether some constraint is hard; a post may come to none, such as an order of one variable."""
         values = self.completed([domain[0] for domain in self.domains])
         posted = (hard and PARTS[e["post"]](e, values) for e, (_, hard) in zip(self.entries, self.terms, strict=True))
-        return any(posted) or any(d["hard"] for d in self.definitions)
+        return any(posted) or bool(self.definitions)
 
     @property
     def has_loose(self) -> bool:
@@ -496,7 +503,7 @@ class Oracle:
     def refusable(self, constraints: int) -> bool:
         """Whether the weights of a problem of so many constraints may be too far apart to be added up exactly. An entry
         may have many parts, so this errs on the side of yes."""
-        terms = [*self.terms, *((Fraction(1), bool(d["hard"])) for d in self.definitions)]
+        terms = [*self.terms, *((Fraction(1), True) for _ in self.definitions)]
         decimals = range(MOST_DECIMALS + 1)
         fine = [10**k for k in decimals if all((weight * 10**k).denominator == 1 for weight, _ in terms)]
         if not fine:

@@ -26,7 +26,7 @@ def build(case: Case) -> Problem:
     for variable in case["variables"]:
         problem.add_variable(variable["domain"], variable["name"])
     for definition in case.get("definitions", []):
-        problem.define(expression(definition["expression"], problem), definition["name"], hard=definition["hard"])
+        problem.define(expression(definition["expression"], problem), definition["name"])
     for entry in case["constraints"]:
         terms = {key: entry[key] for key in ("weight", "hard") if key in entry}
         POST[entry["post"]](problem, entry, terms)
@@ -185,7 +185,8 @@ def _channel(p: Problem, e: Entry, terms: Terms) -> None:
 
 
 def _circuit(p: Problem, e: Entry, terms: Terms) -> None:
-    p.add_circuit(_operands(e["scope"], p), None if e["size"] is None else expression(e["size"], p), **terms)
+    size = None if e["size"] is None else expression(e["size"], p)
+    p.add_circuit(_operands(e["scope"], p), size, self_loops=e.get("self_loops", True), **terms)
 
 
 def _no_overlap(p: Problem, e: Entry, terms: Terms) -> None:
@@ -210,7 +211,7 @@ def _mdd(p: Problem, e: Entry, terms: Terms) -> None:
     p.add_mdd([Variable(x, p.names[x]) for x in _indices(e["scope"])], [tuple(t) for t in e["transitions"]], **terms)
 
 
-POST: dict[str, Callable[[Problem, Entry, Terms], None]] = {
+POST: dict[str, Callable[[Problem, Entry, Terms], object]] = {
     "table": _table,
     "tables": _tables,
     "tuples": _tuples,

@@ -15,9 +15,10 @@ PLAIN = {"engine": "solve", "search": "local", "seed": 0, "runs": 1, "threads": 
 
 def smaller(case: Case) -> Iterator[Data]:
     whole = dict(case)
-    for key in ("variant", "checks", "objective", "definitions", "planted"):
+    for key in ("variant", "checks", "objective", "planted"):
         if whole.get(key):
             yield {k: v for k, v in whole.items() if k != key}
+    yield from _without_definitions(whole)
     constraints: list[Data] = whole["constraints"]
     for kept in _without_parts(constraints):
         yield {**whole, "constraints": kept}
@@ -47,6 +48,14 @@ def _without_parts(items: Sequence[Any]) -> Iterator[list[Any]]:
         yield list(items[:half])
     for i in range(len(items)):
         yield [*items[:i], *items[i + 1 :]]
+
+
+def _without_definitions(case: Data) -> Iterator[Data]:
+    """Without auxiliary variables: whatever mentions one mentions the first variable then."""
+    if case.get("definitions"):
+        asked = len(case["variables"])
+        place = {x: x if x < asked else 0 for x in range(asked + len(case["definitions"]))}
+        yield {k: renumbered(v, place) if k != "variables" else v for k, v in case.items() if k != "definitions"}
 
 
 def _fewer_variables(case: Data) -> Iterator[Data]:
