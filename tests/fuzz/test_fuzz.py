@@ -62,14 +62,14 @@ def test_the_oracle_counts_by_hand() -> None:
             {"post": "rule", "expression": ["ge", ["div", y, x], 2], "hard": True},
             {"post": "all_different", "scope": [x, y], "weight": 0.1},
         ],
-        "objective": {"sense": "minimize", "expression": ["sub", y, x]},
+        "objective": {"sense": "minimize", "goals": [["sub", y, x]]},
     }
     counts = {values: Oracle(case).count(values) for values in Oracle(case).enumerate()}
     assert [(c.hard, c.violated, c.weight, c.objective) for c in counts.values()] == [
-        (1, 2, 1.1, 0),  # 0 / 0 is undefined, so violated
-        (1, 1, 1.0, 2),
-        (1, 1, 1.0, -1),
-        (0, 0, 0.0, 1),
+        (1, 2, 1.1, (0,)),  # 0 / 0 is undefined, so violated
+        (1, 1, 1.0, (2,)),
+        (1, 1, 1.0, (-1,)),
+        (0, 0, 0.0, (1,)),
     ]
     assert evaluate(["div", -7, 2], []) == -3
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from anycsp.checker.check import recount
 from anycsp.checker.problem import from_description
 from anycsp.errors import AnyCSPError, ConversionError
@@ -22,17 +24,23 @@ from anycsp.model.problem import Problem, Violation
 from anycsp.neural.models import Model, load_model
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.search.choose import choose_model
+from anycsp.search.core import unsatisfiable_core
 from anycsp.search.driver import Limits, drive
 from anycsp.search.engines import portfolio
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Prepared, plan_for, starts
 from anycsp.search.result import Result
+from anycsp.search.several import several
 from anycsp.search.solve import report, solve_with
 from anycsp.search.tree import TreeSearch
 
 MOST_DECISIONS = 2000
 """Of a tree alone: ten times as many as a case has assignments."""
+SOLUTIONS = 3
+"""How many are asked for at a time."""
+CORE_SECONDS = 60.0
+"""Far more than the core of so few constraints takes, on a busy machine too."""
 SAMPLED = 3
 """Assignments of a case that are counted by the problem and by the checker too."""
 
@@ -58,12 +66,16 @@ def _checked(case: Case) -> str:
         _written_and_read(problem, oracle)
     if "checker" in checks:
         _recounted(problem, oracle)
+    if "core" in checks and tally == "unsatisfiable":
+        _explained(problem, oracle)
+    if "several" in checks and case["options"].get("search") in ("local", "auto", "exact"):
+        _several(problem, oracle, search_options(case, problem))
     return tally
 
 
 def _refused(error: AnyCSPError, oracle: Oracle) -> str:
     expect_one_line(str(error))
-    if "exact" in str(error):
+    if str(error).startswith("no exact"):
         expect(oracle.refusable(len(oracle.entries) * 64), f"weights refused that fit: {error}")
     return f"refused: {template(str(error))}"
 
@@ -108,7 +120,11 @@ def _recounted(problem: Problem, oracle: Oracle) -> None:
             agrees = (count.violated, count.hard_violated) == (expected.violated, expected.hard)
             expect(agrees, f"checker: {count.violated} violated, {expected.violated} are")
         if oracle.objective is not None:
-            expect(count.objective == expected.objective, f"checker: objective {count.objective}")
+            value = expected.objective
+            agrees = (count.objective is None) == (value is None) and (
+                not value or len(value) > 1 or count.objective == value[0]
+            )
+            expect(agrees, f"checker: objective {count.objective}")
 
 
 def _written_and_read(problem: Problem, oracle: Oracle) -> None:
@@ -126,7 +142,36 @@ def _written_and_read(problem: Problem, oracle: Oracle) -> None:
         expect(again.num_variables == problem.num_variables, f"{name}: another number of variables")
         for values in _samples(oracle):
             found, count = again.violation_of_positions(problem.positions(values)), oracle.count(values)
+            if problem.scoring.all_required and not any(block.terms.hard.any() for block in again.blocks):
+                found = found._replace(hard=found.violated)  # a file of clauses or pairs says that all shall hold
             _same(found, count, f"written as {name}")
+
+
+def _explained(problem: Problem, oracle: Oracle) -> None:
+    """No assignment keeps all constraints of the core, and some assignment keeps all but any one of a minimal one."""
+    if not oracle.counts_all or oracle.assignments > ENOUGH:
+        return
+    core = unsatisfiable_core(problem, CORE_SECONDS)
+    kept = np.zeros(problem.num_constraints, dtype=np.bool_)
+    single = set[int]()
+    for values in oracle.enumerate():
+        for block in problem.blocks:
+            kept[block.terms.index] = block.satisfied(problem.domains, problem.positions(values))
+        broken = [number for number in core.constraints if not kept[number]]
+        expect(len(broken) > 0, f"{values} keeps all constraints of the core")
+        single |= {broken[0]} if len(broken) == 1 else set()
+    expect(not core.minimal or single == set(core.constraints), "the core is not minimal")
+
+
+def _several(problem: Problem, oracle: Oracle, options: SearchOptions) -> None:
+    """Answers that differ, each counted right, the best first."""
+    result = several(problem, options, SOLUTIONS, None, 1, solve_with)
+    asked = len(oracle.domains)
+    found = [tuple(problem.values(answer.positions)[:asked].tolist()) for answer in result.solutions]
+    expect(1 <= len(found) == len(set(found)) <= SOLUTIONS, f"{len(found)} solutions, {len(set(found))} different")
+    for values, answer in zip(found, result.solutions, strict=True):
+        counted = Violation(answer.violated, answer.violated_weight, answer.hard_violated)
+        _same(counted, oracle.count(values), "one of several")
 
 
 # ── searching ────────────────────────────────────────────────────────────────────────────────────
@@ -142,7 +187,8 @@ def search_options(case: Case, problem: Problem) -> SearchOptions:
     hint = asked.get("hint")
     search = asked.get("search", "local")
     most = {"neural": 20, "hybrid": 5}.get(search, 1000)  # a step of these costs as much as a thousand moves
-    steps = asked["steps"] if case.get("objective") is None else asked["steps"] or 0
+    ends = case.get("objective") is None or search == "exact"  # by itself; others go on asking for something better
+    steps = asked["steps"] if ends else asked["steps"] or 0
     return SearchOptions(
         model=_model(choose_model(problem)) if search in ("neural", "hybrid") else "auto",
         search=search,
@@ -191,7 +237,7 @@ def _answer(case: Case, problem: Problem, oracle: Oracle, options: SearchOptions
     _labelled(problem, result, values)
     complete = engine == "solve" and options.search in ("local", "auto") and options.steps is None
     counted = Violation(result.violated, result.violated_weight, result.hard_violated)
-    objective = None if result.objective is None else result.objective["value"]
+    objective = None if result.objective is None else tuple(result.objective.get("values", [result.objective["value"]]))
     return Answer(tuple(values), counted, result.status, objective, complete and oracle.assignments <= ENOUGH)
 
 
@@ -238,11 +284,13 @@ def _judge(case: Case, oracle: Oracle, answer: Answer) -> None:
     nothing_violated = count.violated == 0 and not undefined
     claimed = answer.status == "satisfied" or (answer.status == "optimal" and nothing_violated)
     expect(claimed == nothing_violated, f"status {answer.status}, {count.violated} violated")
+    if case["options"].get("search") == "exact" and case["options"]["steps"] is None and oracle.assignments <= ENOUGH:
+        _judge_proof(oracle, answer.status)
     if answer.status == "optimal" and oracle.assignments <= ENOUGH:
         _judge_optimum(oracle, count)
     if answer.status == "unsatisfiable":
         _judge_refutation(case, oracle)
-    if answer.complete and oracle.objective is None and not oracle.definitions and not oracle.has_loose:
+    if answer.complete and oracle.objective is None and oracle.counts_all:
         best = min(oracle.count(values).score for values in oracle.enumerate())
         expect(count.score == best, f"enumerated: score {_shown(count.score)}, the best is {_shown(best)}")
 
@@ -251,11 +299,24 @@ def _judge_optimum(oracle: Oracle, count: Count) -> None:
     """Nothing is better: of the objective among assignments that violate nothing, or else of the score."""
     counts = [oracle.count(values) for values in oracle.enumerate()]
     if oracle.objective is None:
-        expect(count.score == min(c.score for c in counts), "optimal, but something violates less")
+        expect(
+            not oracle.counts_all or count.score == min(c.score for c in counts), "optimal, but something violates less"
+        )
         return
     values = [c.objective for c in counts if c.violated == 0 and c.objective is not None]
     best = min(values) if oracle.objective["sense"] == "minimize" else max(values)
     expect(count.objective == best, f"optimal {count.objective}, but {best} is better")
+
+
+def _judge_proof(oracle: Oracle, status: str) -> None:
+    """Exact search without a limit ends with a proof; where nothing keeps all constraints beside an objective, it may
+    not be one that the objective allows to be told: see `status_of`."""
+    if oracle.objective is None:
+        expect(status in ("satisfied", "optimal", "unsatisfiable"), f"exact search proves nothing: {status}")
+        return
+    counts = map(oracle.count, oracle.enumerate())
+    if any(count.violated == 0 and count.objective is not None for count in counts):
+        expect(status == "optimal", f"exact search proves no optimum: {status}")
 
 
 def _judge_refutation(case: Case, oracle: Oracle) -> None:

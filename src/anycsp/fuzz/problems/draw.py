@@ -155,9 +155,13 @@ class Draw:
         return terms
 
     def objective(self) -> Data:
-        rng = self.rng
+        """One expression, or at times several in order of priority."""
+        goals = [self.goal() for _ in range(self.rng.choice([1, 1, 1, 2, 3]))]
+        return {"sense": self.rng.choice(["minimize", "maximize"]), "goals": goals}
+
+    def goal(self) -> Any:
         scope = self.scope(1, 4)
-        tree: Any = rng.choice(
+        return self.rng.choice(
             [
                 ["add", *(["mul", x, self.small()] for x in scope)],
                 ["add", *(["mul", x, self.variable(), self.small()] for x in scope)],
@@ -168,7 +172,6 @@ class Draw:
                 self.tree(2),
             ]
         )
-        return {"sense": rng.choice(["minimize", "maximize"]), "expression": tree}
 
     # ── options ──
 
@@ -179,8 +182,10 @@ class Draw:
         rng = self.rng
         kind = rng.random()
         options: Data = {"engine": "solve", "seed": rng.choice([0, 1, 7, 2**31, rng.randrange(2**63)])}
-        if kind < 0.3:
+        if kind < 0.2:
             options["search"] = rng.choice(["local", "auto"])
+        elif kind < 0.3:
+            options["search"] = "exact"
         elif kind < 0.42:
             options["search"] = "neural"
         elif kind < 0.5:
@@ -193,10 +198,10 @@ class Draw:
         else:
             options["engine"] = "tree"
         options["steps"] = rng.choice([0, 1, 10, 100, 300])
-        if options.get("search") in ("local", "auto") and rng.random() < 0.5:
+        if options.get("search") in ("local", "auto", "exact") and rng.random() < 0.5:
             options["steps"] = None
         options["runs"] = rng.choice([1, 1, 2, 3])
-        options["threads"] = rng.choice([1, 1, 1, 2])
+        options["threads"] = 1 if options.get("search") == "exact" else rng.choice([1, 1, 1, 2])  # more of it race
         options["presolve"] = rng.random() < 0.7
         if rng.random() < 0.2:
             some = [x for x in range(self.count) if rng.random() < 0.7]
@@ -457,7 +462,7 @@ def draw(rng: Random) -> Data:
                 entry.pop("hard", None)
     del drawn.domains[asked:]
     case["options"] = drawn.options(slow=any(entry["post"].startswith("function") for entry in case["constraints"]))
-    case["checks"] = [name for name in ("again", "files", "checker") if rng.random() < 0.15]
+    case["checks"] = [name for name in ("again", "files", "checker", "core", "several") if rng.random() < 0.15]
     case["variant"] = rng.choice([None, None, "renamed", "reordered", "satisfied", "scaled"])
     if planted:
         _plant(case, rng)

@@ -389,7 +389,8 @@ class Count:
     soft_weight: Fraction
     hard: int
     violated: int
-    objective: int | None
+    objective: tuple[int, ...] | None
+    """What each goal comes to; None where one of them is undefined."""
     loose: bool
     """Whether a loose post is violated, so that the numbers above are only lower bounds."""
 
@@ -434,7 +435,7 @@ class Oracle:
     def assignments(self) -> int:
         return math.prod(map(len, self.domains))
 
-    def enumerate(self) -> Iterator[Values]:
+    def enumerate(self) -> Iterator[tuple[int, ...]]:
         """Every assignment of the asked variables."""
         return itertools.product(*self.domains)
 
@@ -479,10 +480,10 @@ class Oracle:
                 weights[True] += 1
         return Count(weights[True], weights[False], hard, violated, self._objective(values), loose)
 
-    def _objective(self, values: Values) -> int | None:
-        if self.objective is None or not _defined(self.objective["expression"], values):
+    def _objective(self, values: Values) -> tuple[int, ...] | None:
+        if self.objective is None or not all(_defined(goal, values) for goal in self.objective["goals"]):
             return None
-        return evaluate(self.objective["expression"], values)
+        return tuple(evaluate(goal, values) for goal in self.objective["goals"])
 
     @property
     def has_hard(self) -> bool:
@@ -492,8 +493,10 @@ class Oracle:
         return any(posted) or bool(self.definitions)
 
     @property
-    def has_loose(self) -> bool:
-        return any(entry["post"] in LOOSE for entry in self.entries)
+    def counts_all(self) -> bool:
+        """Whether the number of violated constraints is known whatever is violated: neither in loose posts nor where an
+        auxiliary variable may be undefined."""
+        return not self.definitions and not any(entry["post"] in LOOSE for entry in self.entries)
 
     def keeps_what_must_hold(self, count: Count) -> bool:
         """All must hold where an objective is optimised or nothing is hard, otherwise the hard ones: the one place that

@@ -32,7 +32,8 @@ def build(case: Case) -> Problem:
         POST[entry["post"]](problem, entry, terms)
     objective = case.get("objective")
     if objective is not None:
-        getattr(problem, objective["sense"])(expression(objective["expression"], problem))
+        goals = _operands(objective["goals"], problem)
+        getattr(problem, objective["sense"])(goals if len(goals) > 1 else goals[0])
     return problem
 
 

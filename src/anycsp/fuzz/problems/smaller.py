@@ -29,10 +29,9 @@ def smaller(case: Case) -> Iterator[Data]:
     for i, entry in enumerate(constraints):
         for simpler in _simpler_entry(entry):
             yield {**whole, "constraints": _replaced(constraints, i, simpler)}
-    for key in ("objective",):
-        if whole.get(key):
-            for tree in _simpler_tree(whole[key]["expression"]):
-                yield {**whole, key: {**whole[key], "expression": tree}}
+    if whole.get("objective"):
+        for goals in _simpler_goals(whole["objective"]["goals"]):
+            yield {**whole, "objective": {**whole["objective"], "goals": goals}}
     yield from _simpler_options(whole)
 
 
@@ -113,6 +112,14 @@ def _simpler_tree(tree: Any) -> Iterator[Any]:
             yield [*tree[:i], *tree[i + 1 :]]
         for simpler in _simpler_tree(operand):
             yield _replaced(tree, i, simpler)
+
+
+def _simpler_goals(goals: list[Any]) -> Iterator[list[Any]]:
+    if len(goals) > 1:
+        yield from _without_parts(goals)
+    for i, goal in enumerate(goals):
+        for tree in _simpler_tree(goal):
+            yield _replaced(goals, i, tree)
 
 
 def _simpler_options(case: Data) -> Iterator[Data]:
