@@ -142,6 +142,8 @@ class Portfolio:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
         self._improvements: list[Improvement] = []
         self._positions = np.zeros(graph.num_variables, dtype=np.int32)
+        self._stuck = bool((graph.domains.sizes == 1).all())
+        """Whether there is no move, so that local members take no steps."""
         self._score = WORST
         self._began = clock.now()
         self.refuted = refuted
@@ -198,6 +200,8 @@ class Portfolio:
     def concluded(self) -> bool:
         """Whether going on is pointless: nothing can be better, or the question is answered with no and every local
         member has had a bout to violate little."""
+        if self._stuck and (self._tree is None or self._tree.tree.over):
+            return True
         if self.refuted and self._ends_at_proof:
             return all(member.steps >= FIRST_BOUT for member in self._local) or self._demanding
         return self.solved
@@ -272,7 +276,8 @@ class Portfolio:
     def _take_solution(self, member: TreeMember) -> None:
         positions = member.tree.take_solution()
         if positions is None:
-            self.refuted = (self.refuted or member.tree.exhausted) and not self.solved
+            exhausted = self.refuted or member.tree.exhausted
+            self.refuted = exhausted and not self.solved and not member.tree.keeps_required
             return
         if member.tree.satisfies_all:
             violated, weight, hard, score = self._constant.tolist()
