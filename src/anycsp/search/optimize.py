@@ -53,6 +53,8 @@ class Descent:
         self._gain = 1
         """How much better than the best is asked for."""
         self._steps = self._attempts = self._failures = 0
+        self._stuck = False
+        """The least demand was given up without a step: no move can meet it."""
 
     @property
     def _seconds(self) -> float:
@@ -62,7 +64,7 @@ class Descent:
     def over(self) -> bool:
         limit = self._options.limits
         out_of_steps = limit.steps is not None and self._steps >= limit.steps
-        return limit.stop.is_set() or limit.deadline.passed or out_of_steps
+        return limit.stop.is_set() or limit.deadline.passed or out_of_steps or self._stuck
 
     def demanded(self) -> Problem:
         """The problem without its objective, but with the demand for something better than the best."""
@@ -97,6 +99,7 @@ class Descent:
         if found.violated == 0:
             self._accept(found)
         else:
+            self._stuck = found.steps == 0 and self._gain == 1
             self._gain, self._failures = max(1, self._gain // RETREAT), self._failures + 1
 
     def _accept(self, found: Result) -> None:

@@ -31,7 +31,8 @@ OTHER_TURN_STEPS = 1 << 12
 FIRST_BOUT = 1 << 13
 """Moves of a local member's first bout, unless settings say otherwise; proposals eight times as many."""
 LEADER = 3.0
-"""What the share of the leading local strategy is multiplied by; with an objective, of whoever improved it last."""
+"""What the share of the leading local strategy is multiplied by, until there is a solution for an objective to improve:
+who improves it first is often not who improves it most."""
 
 
 class TreeMember(Member):
@@ -141,7 +142,9 @@ class Portfolio:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
         self._improvements: list[Improvement] = []
         self._positions = np.zeros(graph.num_variables, dtype=np.int32)
-        self._score, self._found_by = WORST, "initial"
+        self._stuck = bool((graph.domains.sizes == 1).all())
+        """Whether there is no move, so that local members take no steps."""
+        self._score = WORST
         self._began = clock.now()
         self.refuted = refuted
         """No assignment satisfies all that is required: the tree has looked everywhere."""
@@ -197,6 +200,8 @@ class Portfolio:
     def concluded(self) -> bool:
         """Whether going on is pointless: nothing can be better, or the question is answered with no and every local
         member has had a bout to violate little."""
+        if self._stuck and (self._tree is None or self._tree.tree.over):
+            return True
         if self.refuted and self._ends_at_proof:
             return all(member.steps >= FIRST_BOUT for member in self._local) or self._demanding
         return self.solved
@@ -238,11 +243,8 @@ class Portfolio:
         return [m for m in self._members if not m.over] or self._members
 
     def _share(self, member: Member) -> float:
-        if self._demanding:  # whoever improved the objective last
-            leads = member.name == self._found_by
-        else:
-            moving = [m for m in self._members if m is not self._tree]
-            leads = member in moving and member.best <= min(m.best for m in moving)
+        moving = [m for m in self._members if m is not self._tree]
+        leads = not self._demanding and member in moving and member.best <= min(m.best for m in moving)
         return member.share * (self._leader if leads else 1.0)
 
     def _book(self, member: Member) -> None:
@@ -274,7 +276,8 @@ class Portfolio:
     def _take_solution(self, member: TreeMember) -> None:
         positions = member.tree.take_solution()
         if positions is None:
-            self.refuted = (self.refuted or member.tree.exhausted) and not self.solved
+            exhausted = self.refuted or member.tree.exhausted
+            self.refuted = exhausted and not self.solved and not member.tree.keeps_required
             return
         if member.tree.satisfies_all:
             violated, weight, hard, score = self._constant.tolist()
@@ -296,7 +299,7 @@ class Portfolio:
     def _keep(
         self, positions: npt.NDArray[np.int32], score: int, violated: int, weight: float, hard: int, found_by: str
     ) -> None:
-        self._positions, self._score, self._found_by = positions.copy(), score, found_by
+        self._positions, self._score = positions.copy(), score
         seconds = clock.now() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, violated, weight, hard, score, found_by))
 

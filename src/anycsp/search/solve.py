@@ -237,11 +237,20 @@ def report(
     prepared: Prepared, plan: Plan, options: SearchOptions, engine: Engine, outcome: Outcome, profile: Profile | None
 ) -> Result:
     """The best assignment in terms of the whole problem, counted anew."""
+    outcome = replace(outcome, refuted=outcome.refuted and _concerns_what_must_hold(prepared))
     positions = prepared.extended(engine.best_positions()[outcome.best.run])
     counted = recounted(prepared.whole, positions, outcome.best.violated)
     units = float(prepared.graph.units[0])
     result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
     return replace(result, profile=profile, refuted_by=prepared.reduced.refuted_by)
+
+
+def _concerns_what_must_hold(prepared: Prepared) -> bool:
+    """Whether a proof about what was searched is one about the whole problem: not where that has hard constraints and
+    all of them were set aside, so that only soft ones cannot hold together."""
+    graph = prepared.graph
+    searched = graph.terms.hard.any() or graph.constant[0, 2] > 0 or prepared.problem.scoring.all_required
+    return bool(searched) or not any(block.terms.hard.any() for block in prepared.whole.blocks)
 
 
 def result_of(
