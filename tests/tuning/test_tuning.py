@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from anycsp import ModelError, Problem, clock, distributions, native, solve
 from anycsp.cli import run
 from anycsp.formats import write
-from anycsp.neural.models import load_model
 from anycsp.search.heuristic import Heuristic, heuristic_of, load_heuristic, save_heuristic, shipped_heuristics
 from anycsp.search.local import STRATEGIES, LocalSearch
 from anycsp.search.parameters import PARAMETERS
@@ -289,18 +288,6 @@ def test_learning_from_a_folder_ends_with_a_table_and_something_to_solve_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _learn(tmp_path, capsys, minutes=0.03)
-    assert not (tmp_path / "learnt" / "training").exists(), "nothing to gain"
-
-
-@pytest.mark.slow
-def test_a_network_that_is_near_is_trained(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("torch")
-    monkeypatch.setattr(learn, "WORTH_SECONDS", 0.0)
-    monkeypatch.setattr(learn, "PROMISING", math.inf)
-    _learn(tmp_path, capsys, minutes=0.2)
-    assert load_model(tmp_path / "learnt" / "training").training["minutes"] > 0
 
 
 @pytest.mark.slow
