@@ -39,6 +39,7 @@ SMOKE = [
     Smoke("training_step.py", "--rounds 1 --workloads smoke", "2 x MaxCut"),
     Smoke("building.py", "--smoke", "queens by expressions"),
     Smoke("startup.py", "--smoke", "import anycsp"),
+    Smoke("tuned.py", "knapsack knapsack --set items=20 --seconds 0.05 --instances 2 --seeds 1", "as fast on 2 inst"),
     Smoke("limits.py", "--smoke --out limits", "late by CPU"),
     Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
