@@ -14,13 +14,17 @@ import pytest
 from repository import ROOT
 
 from anycsp import native
+from anycsp.formats import FORMATS, read_text
 from anycsp.fuzz import __main__ as command
+from anycsp.fuzz.files.seeds import FILES
 from anycsp.fuzz.guarded import Failure, campaign, tried, tried_apart
 from anycsp.fuzz.kinds import SECONDS, Kind, kind
 from anycsp.fuzz.problems import draw as problems
 from anycsp.fuzz.problems.oracle import PARTS, Oracle, evaluate, variables_of
 from anycsp.fuzz.problems.post import POST
 from anycsp.fuzz.shrink import shrunk
+from anycsp.search.options import SearchOptions
+from anycsp.search.solve import solve_with
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="compiled search")
 
@@ -52,6 +56,15 @@ def test_a_trial_is_the_same_alone_as_in_a_campaign(name: str) -> None:
 
 def test_every_post_has_a_meaning_and_a_way_to_be_posted() -> None:
     assert set(PARTS) == set(POST) == set(problems.ENTRIES)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_mutations_begin_in_files_of_every_format_that_are_good(name: str) -> None:
+    if name == "bqm":
+        pytest.importorskip("dimod")
+    for data in FILES[f"x{FORMATS[name].extensions[0]}"]:
+        problem = read_text(data, format=name)
+        assert solve_with(problem, SearchOptions(search="local", steps=10, threads=1)).positions is not None
 
 
 def test_the_oracle_counts_by_hand() -> None:

@@ -176,3 +176,13 @@ def test_the_package_shows_its_public_names_and_no_others() -> None:
     assert all(getattr(anycsp, name) is not None for name in anycsp.__all__)
     assert {anycsp.SATISFIED, anycsp.UNSATISFIABLE} == {"satisfied", "unsatisfiable"}
     assert solve(clash(), steps=10).status in {anycsp.SATISFIED, anycsp.BEST_EFFORT}
+
+
+def test_the_demand_for_another_answer_takes_no_digits_of_the_score() -> None:
+    """A demand of weight 1 would count a million times in units of the hard constraint, above soft ones of 10^12."""
+    problem = Problem()
+    x = problem.add_variables(2, [0, 1])
+    problem.add(x[0] != x[1], weight=1e-6, hard=True)
+    problem.add(x[0] == 0, weight=1e6)
+    result = solve(problem, solutions=3, search="local")
+    assert [list(answer.assignment.values()) for answer in result.solutions] == [[0, 1], [1, 0]]

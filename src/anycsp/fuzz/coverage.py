@@ -39,8 +39,8 @@ def main() -> None:
     folder = KEPT / name
     folder.mkdir(parents=True, exist_ok=True)
     ending = FORMATS[name].extensions[0]
-    for number, text in enumerate(FILES[f"x{ending}"]):
-        (folder / f"seed-{number}").write_text(text, encoding="utf-8")
+    for number, data in enumerate(FILES[f"x{ending}"]):
+        (folder / f"seed-{number}").write_bytes(data)
     options = [f"-max_len={LONGEST_INPUT}", f"-timeout={SECONDS}", f"-artifact_prefix={folder}-"]
     atheris.Setup([sys.argv[0], *options, *sys.argv[1:], str(folder)], read_one)
     atheris.Fuzz()

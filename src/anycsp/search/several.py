@@ -74,11 +74,20 @@ def _demanded(problem: Problem, found: list[Result], variables: list[Variable], 
     demanded = problem.copy()
     if problem.scoring.all_required and found[0].violated and not has_objective(problem):
         demanded.relax_all()
+    weight = _least_weight(demanded)
     for result in found:
         values = problem.values(result.positions)
         differs = total([operation("ne", x, int(values[x.index])) for x in variables])
-        demanded.add(differs >= distance)
+        demanded.add(differs >= distance, weight=weight, hard=True)
     return demanded
+
+
+def _least_weight(problem: Problem) -> float:
+    """That of the required constraints, or of all where none is: a demand of this weight takes no digits that the score
+    has not."""
+    terms = [block.terms for block in problem.blocks]
+    required = [float(t.weight[t.hard].min()) for t in terms if t.hard.any()]
+    return min(required or [float(t.weight.min()) for t in terms if t.weight.size], default=1.0)
 
 
 def _worse(problem: Problem, hard_violated: int, first: Result) -> bool:

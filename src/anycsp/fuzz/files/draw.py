@@ -18,8 +18,7 @@ ANSWER_SHARE, COMPRESSED_SHARE, DRAWN_SHARE = 0.15, 0.08, 0.15
 
 def draw(rng: Random) -> dict[str, Any]:
     """Bytes are kept as the characters of the same numbers, so that a case is readable JSON."""
-    name, text = _original(rng)
-    data = text.encode()
+    name, data = _original(rng)
     case: dict[str, Any] = {"name": name}
     if rng.random() < ANSWER_SHARE:
         answer = rng.choice(ANSWERS).encode()
@@ -40,11 +39,11 @@ def draw(rng: Random) -> dict[str, Any]:
     return case
 
 
-def _original(rng: Random) -> tuple[str, str]:
+def _original(rng: Random) -> tuple[str, bytes]:
     if rng.random() < DRAWN_SHARE:
         try:
             problem = build(draw_problem(rng))
-            return "x.json", to_text(problem, "json")
+            return "x.json", to_text(problem, "json").encode()
         except AnyCSPError:
             pass
     name = rng.choice(list(FILES))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 CNF = """c a comment
 p cnf 4 6
 1 -2 0
@@ -24,7 +26,9 @@ p wcnf 3 5 100
 WCNF_NEW = """h 1 -2 0
 3 2 3 0
 h -3 1 0
-0.5 -1 2 0
+4 -1
+2 0
+0 3 0
 """
 COL = """c a graph
 p edge 5 6
@@ -50,6 +54,44 @@ MTX = """%%MatrixMarket matrix coordinate real symmetric
 3 1 -2
 3 2 1e0
 """
+MTX_PATTERN = """%%MatrixMarket matrix coordinate pattern symmetric
+3 3 2
+2 1
+3 2
+"""
+OPB = """* #variable= 4 #constraint= 3
+min: +2 x1 -1 ~x3 ;
++1 x1 +4 x1 ~x2 -2 x4 >= 1 ;
+1 x2 1 x3 <= 1 ;
++1 x1 +1 x4 = 1 ;
+"""
+WBO = """* #variable= 3 #constraint= 3
+soft: 10 ;
+[3] +1 x1 +1 x2 >= 1 ;
+[2] -1 x1 >= 0 ;
++2 x1 +3 x3 >= 2 ;
+"""
+QUBO = """c a comment
+p qubo 0 3 2 2
+0 0 -1.5
+2 2 1
+0 1 2
+1 2 -3
+"""
+COO = """# vartype=SPIN
+0 0 -1.5
+0 1 2
+1 2 0.25
+"""
+BQM = (
+    b'DIMODBQM\x02\x00\xb2\x00\x00\x00{"dtype": "float64", "itype": "int32", "ntype": "int32", "shape": [2, 1], '
+    b'"type": "BinaryQuadraticModel", "variables": true, "vartype": "SPIN"}\n'
+    + 34 * b" "
+    + struct.pack("<didididid", 0.5, 0, 1.0, 1, -2.0, 1, 1.5, 0, 1.5)
+    + b'VARS8\x00\x00\x00["a", "b"]'
+    + 46 * b" "
+)
+"""As dimod writes it: a header, an offset, two biases with where their couplings begin, the couplings, the labels."""
 WCSP = """small 3 3 5 10
 2 3 2
 1 0 0 1
@@ -82,7 +124,7 @@ JSON = """{
   "constraints": [
     {"kind": "all_different", "scope": ["a", "b", "c"], "hard": true, "except": [2]},
     {"kind": "linear", "scope": ["a", "b"], "coefficients": [1, -1], "operator": "<", "bound": 0},
-    {"kind": "table", "scopes": [["a"], ["b"]], "forbidden": [["9am"]], "weight": [2, 0.5]},
+    {"kind": "table", "scopes": [["a"], ["b"]], "forbidden": [["9am"]]},
     {"kind": "short_table", "scope": ["a", "b"], "allowed": [["*", [1, 2]], [[0], "*"]]},
     {"kind": "clause", "scope": ["a", "chairs"], "forbidden": ["9am", 3]},
     {"kind": "sum", "scope": ["a", "chairs"], "contributions": [[[0, 1]], [[2, 3], [5, -1]]],
@@ -92,6 +134,17 @@ JSON = """{
     {"kind": "distinct", "scope": ["a", "b", "c"], "operator": ">=", "bound": 2, "except": [0]},
     {"kind": "rule", "scope": ["a", "b", "d"], 
      "expression": ["ge", ["div", {"slot": 2}, {"slot": 0}], ["pow", {"slot": 1}, 2]]}
+  ]
+}
+"""
+
+JSON_SOFT = """{
+  "format": "anycsp", "version": 1, "name": "wishes",
+  "variables": [{"names": ["a", "b"], "domain": ["9am", "10am"]}, {"name": "c", "domain": "0..3"}],
+  "constraints": [
+    {"kind": "all_different", "scope": ["a", "b"], "hard": true},
+    {"kind": "table", "scopes": [["a"], ["b"]], "forbidden": [["9am"]], "weight": [2, 0.5]},
+    {"kind": "linear", "scope": ["c"], "coefficients": [2], "operator": "==", "bound": 3, "weight": 1e-3}
   ]
 }
 """
@@ -143,6 +196,7 @@ _OBJECTIVES = (
     '<objectives><maximize type="sum"><list> x[] </list><coeffs> 1 2 3 </coeffs></maximize></objectives>',
     "<objectives><minimize> add(x[0],mul(2,x[1])) </minimize></objectives>",
     '<objectives><minimize type="nValues"> x[] </minimize></objectives>',
+    '<objectives combination="lexico"><minimize> x[0] </minimize><maximize> x[1] </maximize></objectives>',
 )
 
 
@@ -155,16 +209,20 @@ def _xcsp3(constraint: str, objective: str) -> str:
 
 XCSP3 = [_xcsp3(c, _OBJECTIVES[i % len(_OBJECTIVES)]) for i, c in enumerate(_CONSTRAINTS)]
 
-FILES: dict[str, list[str]] = {
-    "x.cnf": [CNF],
-    "x.wcnf": [WCNF_OLD, WCNF_NEW],
-    "x.col": [COL],
-    "x.rud": [RUDY],
-    "x.mtx": [MTX, MTX.replace("real symmetric", "pattern general")],
-    "x.wcsp": [WCSP],
-    "x.cfn": [CFN],
-    "x.json": [JSON],
-    "x.xml": XCSP3,
+FILES: dict[str, list[bytes]] = {
+    "x.cnf": [CNF.encode()],
+    "x.wcnf": [WCNF_OLD.encode(), WCNF_NEW.encode()],
+    "x.col": [COL.encode()],
+    "x.rud": [RUDY.encode()],
+    "x.mtx": [MTX.encode(), MTX_PATTERN.encode()],
+    "x.opb": [OPB.encode(), WBO.encode()],
+    "x.qubo": [QUBO.encode()],
+    "x.coo": [COO.encode()],
+    "x.bqm": [BQM],
+    "x.wcsp": [WCSP.encode()],
+    "x.cfn": [CFN.encode()],
+    "x.json": [JSON.encode(), JSON_SOFT.encode()],
+    "x.xml": [text.encode() for text in XCSP3],
 }
 """By a name whose ending says the format."""
 

@@ -59,6 +59,8 @@ def _checked(case: Case) -> str:
         problem = build(case)
         _count_some(problem, oracle)
         tally = _searched(case, problem, oracle, search_options(case, problem))
+        if "several" in case.get("checks", ()) and case["options"].get("search") in ("local", "auto", "exact"):
+            _several(problem, oracle, search_options(case, problem))
     except AnyCSPError as error:
         return _refused(error, oracle)
     checks = case.get("checks", ())
@@ -68,8 +70,6 @@ def _checked(case: Case) -> str:
         _recounted(problem, oracle)
     if "core" in checks and tally == "unsatisfiable":
         _explained(problem, oracle)
-    if "several" in checks and case["options"].get("search") in ("local", "auto", "exact"):
-        _several(problem, oracle, search_options(case, problem))
     return tally
 
 
