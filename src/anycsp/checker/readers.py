@@ -50,20 +50,20 @@ def cnf(data: bytes) -> CheckedProblem:
 
 def wcnf(data: bytes) -> CheckedProblem:
     """Old form: a weight before each clause, hard from the header's top; that of 2022: `h` before the hard ones."""
-    top, claimed, clauses = math.inf, 0, list[tuple[float | None, list[int]]]()
+    top, variables, clauses = math.inf, 0, list[tuple[float | None, list[int]]]()
     content: list[str] = []
     for words in _words(data):
         if words[0] == "p":
-            claimed, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
+            variables, top = int(words[2]), float(words[4]) if len(words) > 4 else math.inf
         elif not words[0].startswith("c"):
             content += words
     numbered = iter(content)
     for word in numbered:  # a weight; its literals may go over several lines, and a line may hold several clauses
         weight = None if word == "h" or float(word) >= top else float(word)
         clause = list(iter(lambda: int(next(numbered)), 0))
+        variables = max([variables, *map(abs, clause)])
         if weight != 0:
             clauses.append((weight, clause))
-    variables = max([claimed, *(abs(literal) for _, clause in clauses for literal in clause)])
     constraints = [
         {"kind": "literals", "scope": [abs(l) - 1 for l in clause], "literals": clause}
         | ({"hard": True} if weight is None else {"weight": weight})
@@ -127,9 +127,10 @@ def qubo(data: bytes) -> CheckedProblem:
 
 
 def coo(data: bytes) -> CheckedProblem:
-    """dimod's form: comments begin with #, and one of them may say that variables are spins."""
+    """dimod's form: comments begin with #, and `# vartype=SPIN` says that variables are spins; the last one counts."""
     lines = list(_words(data))
-    spins = any(words[0].startswith("#") and "SPIN" in "".join(words).upper() for words in lines)
+    said = [re.match(r"# ?vartype ?= ?(\w+)", " ".join(words)) for words in lines]
+    spins = [kind[1].upper() for kind in said if kind is not None][-1:] == ["SPIN"]
     terms = [words for words in lines if not words[0].startswith("#")]
     return _quadratic(1 + max(int(node) for words in terms for node in words[:2]), terms, spins)
 

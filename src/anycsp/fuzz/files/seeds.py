@@ -196,7 +196,6 @@ _OBJECTIVES = (
     '<objectives><maximize type="sum"><list> x[] </list><coeffs> 1 2 3 </coeffs></maximize></objectives>',
     "<objectives><minimize> add(x[0],mul(2,x[1])) </minimize></objectives>",
     '<objectives><minimize type="nValues"> x[] </minimize></objectives>',
-    '<objectives combination="lexico"><minimize> x[0] </minimize><maximize> x[1] </maximize></objectives>',
 )
 
 
