@@ -32,6 +32,7 @@ COMMANDS = {
     "plot": "Draw the curves of a training run, or what a search found over time.",
     "bench": "Run the paper's experiments against real baselines, resumable.",
     "report": "Tables and figures from the results of bench.",
+    "minizinc": "Make anycsp a solver of MiniZinc.",
     "models": "List the shipped models, or show the card of one.",
     "version": "Print the version.",
 }
