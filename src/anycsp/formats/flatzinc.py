@@ -26,7 +26,7 @@ from anycsp.errors import FormatError, ProblemError, UnsupportedError
 from anycsp.formats import flatzinc_globals
 from anycsp.formats.files import Source
 from anycsp.formats.flatzinc_bounds import WIDE, Intervals, tightened
-from anycsp.formats.flatzinc_constraints import TRUTHS, can_define, definition, truth_of
+from anycsp.formats.flatzinc_constraints import TRUTHS, Truth, can_define, definition, result_place, truth_of
 from anycsp.formats.flatzinc_parser import (
     ITEMS_PER_LOOK,
     Call,
@@ -87,6 +87,8 @@ def read_flatzinc(source: Source) -> FlatZinc:
         raise source.late() from None
     except UnsupportedError as error:
         raise UnsupportedError(source.path, f"{loader.where}{error.reason}") from None
+    except FormatError:
+        raise
     except ProblemError as error:
         raise FormatError(source.path, f"{loader.where}{error}") from None
     except (TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
@@ -109,6 +111,7 @@ class Loader:
         """Literals ±(index + 1), added all at once."""
 
     def load(self) -> FlatZinc:
+        self._check_predicates()
         left = self._unified()
         intervals = tightened(left, self.same)
         defined = self._definitions(left, intervals)
@@ -126,6 +129,13 @@ class Loader:
         if not self.problem.num_variables:
             self.problem.add_variable([0], "nothing")  # a model of constants only
         return FlatZinc(self.problem, list(self._outputs()), self._hint(self._items.search))
+
+    def _check_predicates(self) -> None:
+        for name in dict.fromkeys(posted.predicate for posted in self._items.constraints):
+            if name not in flatzinc_globals.POSTS and _truth(name) is None:
+                self.where = f"constraint {name}: "
+                floats = " (floats are not supported)" if "float" in name else ""
+                raise UnsupportedError("", f"an unknown predicate{floats}")
 
     # ── what is the same ─────────────────────────────────────────────────────────────────────────────
 
@@ -162,7 +172,7 @@ class Loader:
         if isinstance(other, Declared):
             other.domain = _both(x.domain, other.domain)
         elif x.domain is not None and int(other) not in x.domain:
-            self._items.constraints.append(Posted("int_eq", [min(x.domain, default=int(other) + 1), int(other)], []))
+            self._items.constraints.append(Posted("int_eq", [int(other) + 1, int(other)], []))  # which cannot be
         self._same[x] = other if isinstance(other, Declared) else int(other)
 
     # ── definitions ──────────────────────────────────────────────────────────────────────────────────
@@ -183,7 +193,9 @@ class Loader:
                 if place is not None:
                     found[x] = (posted, place)
         while True:
-            needs = {x: [y for y in self._scope(posted) if y is not x and y in found] for x, (posted, _) in found.items()}
+            needs = {
+                x: [y for y in self._scope(posted) if y is not x and y in found] for x, (posted, _) in found.items()
+            }
             try:
                 return {x: found[x] for x in TopologicalSorter(needs).static_order()}
             except CycleError as error:
@@ -196,7 +208,9 @@ class Loader:
         places = [k for k, item in enumerate(items) if isinstance(item, Declared) and self.same(item) is x]
         if len(places) != 1 or sum(y is x for y in self._scope(posted)) != 1:
             return None
-        return places[0] if not linear or abs(posted.arguments[0][places[0]]) == 1 else None
+        if linear:
+            return places[0] if abs(posted.arguments[0][places[0]]) == 1 else None
+        return places[0] if places[0] == result_place(posted.predicate, len(posted.arguments)) else None
 
     def _scope(self, posted: Posted) -> list[Any]:
         """The variables of a constraint, as often as they occur."""
@@ -231,7 +245,6 @@ class Loader:
         for x, (posted, place) in defined.items():
             self.where = f"variable {x.name}: "
             operand = definition(posted.predicate, self._arguments(posted, x), place)
-            assert operand is not None
             if isinstance(operand, Expression) and len(postorder(operand)) > LONGEST_DEFINITION:
                 variable = self._integer(x, intervals)
                 self.problem.add(operation("eq", variable, operand))
@@ -297,16 +310,14 @@ class Loader:
         arguments = [self.operand(argument) for argument in posted.arguments]
         if name == "bool_clause" and self._clause(*arguments):
             return
-        if name == "array_bool_or" and arguments[1] == 1 and self._clause(arguments[0], []):
+        if name == "array_bool_or" and _is_true(arguments[1]) and self._clause(arguments[0], []):
             return
         post = flatzinc_globals.POSTS.get(name)
         if post is not None:
             post(self.problem, *arguments)
             return
-        truth = truth_of(name, TRUTHS) or truth_of(name, flatzinc_globals.TRUTHS)
-        if truth is None:
-            floats = " (floats are not supported)" if "float" in name else ""
-            raise UnsupportedError("", f"an unknown predicate{floats}")
+        truth = _truth(name)
+        assert truth is not None  # _check_predicates
         for part in conjuncts(truth(*arguments)):
             if isinstance(part, Expression) or not part:
                 self.problem.add(part)
@@ -383,6 +394,14 @@ class Loader:
     def _hint_value(self, hint: dict[str, int], x: Variable, value: int) -> None:
         if value in self.problem.domain(x).values:
             hint.setdefault(x.name, value)
+
+
+def _truth(predicate: str) -> Truth | None:
+    return truth_of(predicate, TRUTHS) or truth_of(predicate, flatzinc_globals.TRUTHS)
+
+
+def _is_true(operand: Any) -> bool:
+    return isinstance(operand, int) and bool(operand)
 
 
 def _is_set(item: Any) -> bool:

@@ -8,7 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from anycsp.formats.flatzinc_parser import Declared, Posted
+from anycsp.formats.flatzinc_parser import ConstantSet, Declared, Posted
 
 WIDE = 10_000
 """Values of a domain from which on it is worth looking for bounds of its own."""
@@ -20,8 +20,15 @@ Interval = tuple[float, float]
 FREE: Interval = (-math.inf, math.inf)
 
 
+def ends(values: ConstantSet) -> Interval:
+    """The least and the greatest; Python goes through a range to find them."""
+    if not values:
+        return 0, 0
+    return (values[0], values[-1]) if isinstance(values, range) else (min(values), max(values))
+
+
 class Intervals:
-    """The interval of every integer; `variables` maps what stands in constraints to what it is the same as."""
+    """The interval of every integer; `same` maps what stands in constraints to what it is the same as."""
 
     def __init__(self, same: Callable[[Declared], Any]) -> None:
         self._same = same
@@ -33,8 +40,7 @@ class Intervals:
         if not isinstance(item, Declared):
             return (int(item), int(item)) if isinstance(item, int) else FREE
         if item not in self._known:
-            domain = item.domain
-            self._known[item] = FREE if domain is None else (min(domain), max(domain)) if len(domain) else (0, 0)
+            self._known[item] = FREE if item.domain is None else ends(item.domain)
         return self._known[item]
 
     def narrow(self, item: Any, low: float, high: float) -> None:
@@ -179,7 +185,7 @@ def _element(intervals: Intervals, index: Any, items: Sequence[Any], result: Any
 
 def _member(intervals: Intervals, x: Any, values: Any) -> None:
     if isinstance(values, (range, frozenset)) and values:
-        intervals.narrow(x, min(values), max(values))
+        intervals.narrow(x, *ends(values))
 
 
 def _count(intervals: Intervals, counted: Any, result: Any) -> None:

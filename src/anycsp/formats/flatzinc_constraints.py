@@ -13,7 +13,6 @@ from typing import Any
 from anycsp.model.expressions import (
     Expression,
     Operand,
-    Operation,
     all_of,
     any_of,
     element,
@@ -83,6 +82,15 @@ def clause(positive: Sequence[Operand], negative: Sequence[Operand]) -> Operand:
     return disjunction([*positive, *(negation(x) for x in negative)])
 
 
+def all_true(items: Sequence[Operand], result: Operand) -> Operand:
+    """`result` is the least of the truth values, which is how it is labelled fastest."""
+    return operation("eq", minimum(items), result) if len(items) > 2 else equivalent(conjunction(items), result)
+
+
+def any_true(items: Sequence[Operand], result: Operand) -> Operand:
+    return operation("eq", maximum(items), result) if len(items) > 2 else equivalent(disjunction(items), result)
+
+
 def equivalent(value: Operand, result: Operand) -> Operand:
     """`result` is the truth of an expression."""
     if not isinstance(result, Expression):
@@ -147,7 +155,7 @@ def member(x: Operand, members: Set) -> Operand:
         return operation("in", x, *sorted(members)) if members else 0
     if isinstance(x, int):
         return members.get(x, 0)
-    return disjunction([_both(operation("eq", x, v), bit) for v, bit in members.items() if bit != 0])
+    return disjunction([_both(operation("eq", x, v), bit) for v, bit in members.items()])
 
 
 def _both(a: Operand, b: Operand) -> Operand:
@@ -211,8 +219,8 @@ TRUTHS: dict[str, Truth] = {
     "bool_or": lambda a, b, r: equivalent(any_of(a, b), r),
     "bool_xor": exclusive,
     "bool_clause": clause,
-    "array_bool_and": lambda items, r: equivalent(conjunction(items), r),
-    "array_bool_or": lambda items, r: equivalent(disjunction(items), r),
+    "array_bool_and": all_true,
+    "array_bool_or": any_true,
     "array_bool_xor": odd,
     "array_int_maximum": lambda m, items: operation("eq", maximum(items), m),
     "array_int_minimum": lambda m, items: operation("eq", minimum(items), m),
@@ -273,6 +281,12 @@ GUARDED: dict[str, Truth] = {
 violated. What reified forms are made of."""
 
 
+TRUTHS["bool_clause_reif"] = lambda positive, negative, r: any_true(
+    [*positive, *(operation("sub", 1, x) for x in negative)], r
+)
+"""As a maximum, where the rule below would say the same more slowly."""
+
+
 def truth_of(predicate: str, truths: Mapping[str, Truth] = TRUTHS) -> Truth | None:
     """The function that says when a predicate, in any of its forms, is true; None for an unknown one."""
     if predicate in truths:
@@ -306,22 +320,17 @@ def can_define(predicate: str) -> bool:
     return predicate in ("int_lin_eq", *_LAST, *_FIRST)
 
 
-def definition(predicate: str, arguments: Sequence[Any], place: int) -> Operand | None:
+def definition(predicate: str, arguments: Sequence[Any], place: int) -> Operand:
     """What total functions make of the others: the value of the argument at `place`, or of the term at `place` of a
-    linear equation, where it occurs with the coefficient 1 or −1."""
+    linear equation, which has the coefficient 1 or −1."""
     if predicate == "int_lin_eq":
         coefficients, items, bound = arguments
-        if abs(coefficients[place]) != 1:
-            return None
         sign = -coefficients[place]
         others = [k for k in range(len(items)) if k != place]
         return weighted([sign * coefficients[k] for k in others] + [-sign], [*(items[k] for k in others), bound])
-    if predicate in _LAST and place == len(arguments) - 1:
-        return _LAST[predicate](*arguments[:-1])
-    if predicate in _FIRST and place == 0:
-        return _FIRST[predicate](arguments[1])
-    return None
+    return _FIRST[predicate](arguments[1]) if predicate in _FIRST else _LAST[predicate](*arguments[:-1])
 
 
-def is_expression(operand: Any) -> bool:
-    return isinstance(operand, Operation)
+def result_place(predicate: str, arguments: int) -> int:
+    """Where a function has its value."""
+    return 0 if predicate in _FIRST else arguments - 1

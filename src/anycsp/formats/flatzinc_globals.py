@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from anycsp.errors import ProblemError
 from anycsp.formats.flatzinc_constraints import (
     Truth,
     choice,
@@ -70,7 +69,9 @@ def _in_table(items: Items, flat: Sequence[int]) -> Operand:
     return disjunction([conjunction([operation("eq", x, v) for x, v in zip(items, r, strict=True)]) for r in rows])
 
 
-def _knapsack(weights: Sequence[int], profits: Sequence[int], items: Items, weight: Operand, profit: Operand) -> Operand:
+def _knapsack(
+    weights: Sequence[int], profits: Sequence[int], items: Items, weight: Operand, profit: Operand
+) -> Operand:
     sums = [operation("eq", weighted(c, items), s) for c, s in ((weights, weight), (profits, profit))]
     return conjunction([*sums, *(operation("ge", x, 0) for x in [*items, weight, profit] if isinstance(x, Expression))])
 
@@ -96,7 +97,10 @@ TRUTHS: dict[str, Truth] = {
     **{f"fzn_lex_lesseq_{kind}": partial(_lexicographic, False) for kind in ("int", "bool")},
     "anycsp_table_int": _in_table,
     "anycsp_table_bool": _in_table,
-    **{f"fzn_member_{kind}": lambda items, y: any_of([operation("eq", x, y) for x in items]) for kind in ("int", "bool")},
+    **{
+        f"fzn_member_{kind}": lambda items, y: any_of([operation("eq", x, y) for x in items])
+        for kind in ("int", "bool")
+    },
     "fzn_knapsack": _knapsack,
     **{f"fzn_if_then_else_{var}{kind}": _chosen for var in ("", "var_") for kind in ("int", "bool")},
 }
@@ -106,8 +110,13 @@ TRUTHS: dict[str, Truth] = {
 
 
 def variables(problem: Problem, items: Items) -> list[Variable]:
-    """The items as variables: a constant or an expression gets one of its own."""
-    return [x if isinstance(x, Variable) else problem.define(x) for x in items]
+    """The items as different variables: a constant, an expression and what is there already get one of their own."""
+    found: dict[int, Variable] = {}
+    for x in items:
+        own = isinstance(x, Variable) and x.index not in found
+        variable = x if own and isinstance(x, Variable) else problem.define(x)
+        found[variable.index] = variable
+    return list(found.values())
 
 
 def _post_all_different(problem: Problem, items: Items) -> None:
@@ -138,7 +147,9 @@ def _post_regular(
         problem.add(0)
 
 
-def _post_cardinality(problem: Problem, items: Items, cover: Sequence[int], counts: Items, closed: bool = False) -> None:
+def _post_cardinality(
+    problem: Problem, items: Items, cover: Sequence[int], counts: Items, closed: bool = False
+) -> None:
     problem.add_cardinality(items, cover, counts, closed=closed)
 
 
@@ -159,7 +170,7 @@ def _shifted_variables(problem: Problem, items: Items, first: int) -> list[Varia
     return variables(problem, _moved(items, first))
 
 
-def _post_circuit(problem: Problem, first: int, items: Items, loops: bool = False) -> None:
+def _post_circuit(problem: Problem, first: int, items: Items) -> None:
     nodes = _shifted_variables(problem, items, first)
     if not nodes:
         return
@@ -167,9 +178,6 @@ def _post_circuit(problem: Problem, first: int, items: Items, loops: bool = Fals
         low, high = problem.domain(x).bounds
         if low < 0 or high >= len(nodes):
             problem.add(operation("in", x, *range(len(nodes))))
-    if loops:
-        # MiniZinc's subcircuit may be empty, ours has two nodes or more: then an all-different of loops is left.
-        raise ProblemError("subcircuit is not supported")
     if len(nodes) == 1:
         problem.add(operation("eq", nodes[0], 0))  # a node that follows itself is no circuit
         problem.add(0)
@@ -215,9 +223,7 @@ def _post_packing(problem: Problem, capacity: int, items: Items, sizes: Sequence
     problem.add_bin_packing(items, sizes, [(b, "<=", capacity) for b in _bins(problem, items)])
 
 
-def _post_loads(
-    problem: Problem, operator: str, first: int, loads: Items, items: Items, sizes: Sequence[int]
-) -> None:
+def _post_loads(problem: Problem, operator: str, first: int, loads: Items, items: Items, sizes: Sequence[int]) -> None:
     """Bins count from `first`."""
     places = range(first, first + len(loads))
     problem.add([member(x, places) for x in items])

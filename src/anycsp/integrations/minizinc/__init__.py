@@ -70,4 +70,6 @@ def install(folder: Path | None = None) -> Path:
 
 def solver_path() -> Path:
     """A folder with `anycsp.msc` for the environment variable MZN_SOLVER_PATH; nothing of the user's is changed."""
-    return install(Path(tempfile.gettempdir()) / f"anycsp-minizinc-{os.getuid() if hasattr(os, 'getuid') else 0}").parent
+    return install(
+        Path(tempfile.gettempdir()) / f"anycsp-minizinc-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    ).parent

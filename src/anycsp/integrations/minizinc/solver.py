@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from anycsp.deadline import Deadline, process_began
-from anycsp.errors import AnyCSPError
+from anycsp.deadline import NEVER, Deadline, process_began
+from anycsp.errors import AnyCSPError, FormatError
 from anycsp.integrations.minizinc.output import COMPLETE, ERROR, UNKNOWN, UNSATISFIABLE, solution, value_of
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 WRITING_SECONDS = 0.1
 """Of the time limit, kept for the last solution."""
+LEAST_SECONDS = 0.5
+"""Of search after reading, or as many as were asked for where that is less: a busy machine may take as long to start."""
 
 
 def arguments_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -53,21 +55,30 @@ class Session:
         self.stop = threading.Event()
         self._printed = 0
         self._last: str | None = None
-        self.deadline = Deadline.after(None if asked.milliseconds is None else asked.milliseconds / 1000, began)
+        self._seconds = None if asked.milliseconds is None else asked.milliseconds / 1000
+        self.read_until = Deadline.after(self._seconds)
 
     def run(self) -> int:
         from anycsp.formats.files import load
         from anycsp.formats.flatzinc import read_flatzinc
 
-        read = read_flatzinc(load(self.asked.file, self.deadline))
+        read = read_flatzinc(load(self.asked.file, self.read_until))
         self._statistics("init", flatTime=time.perf_counter() - self.began, variables=read.problem.num_variables,
                          propagators=read.problem.num_constraints)  # fmt: skip
         self._say(f"{read.problem}")
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._end)
+        self._until = self._search_until()
         result = self._satisfy(read) if read.problem.objective is None else self._optimise(read)
         self._statistics("solve", solveTime=result.seconds, nodes=result.steps, solutions=self._printed)
         return 0
+
+    def _search_until(self) -> Deadline:
+        """The limit, which counts from when the program began, less the time to print."""
+        if self._seconds is None:
+            return NEVER
+        end = Deadline.after(self._seconds, self.began).earlier(WRITING_SECONDS)
+        return Deadline(max(end.at, Deadline.after(min(LEAST_SECONDS, self._seconds)).at))
 
     def _end(self, number: int, frame: FrameType | None) -> None:
         """The first signal ends the search, so that the best is printed; the next one ends the program."""
@@ -80,7 +91,7 @@ class Session:
         return solve(
             read.problem,
             search=self.asked.search,
-            time_limit=self.deadline.earlier(WRITING_SECONDS),
+            time_limit=self._until,
             seed=self.asked.seed,
             threads=self.asked.threads,
             hint=read.hint or None,
@@ -145,7 +156,10 @@ class Session:
 
     def _statistics(self, when: str, **values: float) -> None:
         if self.asked.statistics:
-            lines = [f"%%%mzn-stat: {k}={v:.3f}" if isinstance(v, float) else f"%%%mzn-stat: {k}={v}" for k, v in values.items()]
+            lines = [
+                f"%%%mzn-stat: {k}={v:.3f}" if isinstance(v, float) else f"%%%mzn-stat: {k}={v}"
+                for k, v in values.items()
+            ]
             self._write("\n".join([*lines, "%%%mzn-stat-end"]))
 
     def _say(self, text: str) -> None:
@@ -164,17 +178,25 @@ def run(arguments: Sequence[str] | None = None, began: float | None = None) -> i
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _unknown)
     try:
-        return Session(arguments_of(arguments), time.perf_counter() if began is None else began).run()
+        session = Session(arguments_of(arguments), time.perf_counter() if began is None else began)
+        return session.run()
+    except BrokenPipeError:
+        return 0
     except (AnyCSPError, OSError, MemoryError) as error:
+        if isinstance(error, FormatError) and session.read_until.passed:
+            print(UNKNOWN, flush=True)  # reading took all the time
+            return 0
         message = " ".join(str(error).split()) or type(error).__name__
         print(f"error: {message[:290]}", file=sys.stderr)
         print(ERROR, flush=True)
         return 2
-    except BrokenPipeError:
-        return 0
 
 
 def main() -> NoReturn:
     code = run(began=process_began())
     sys.stdout.flush()
     sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
