@@ -5,11 +5,11 @@
     python benchmarks/minizinc.py --table runs/minizinc > table.md
 
 Every instance is flattened by `minizinc` for anycsp's library and for Gecode's, read, and solved by both with one
-thread. Each solution of ours is checked by MiniZinc itself: the model is solved once more, by Gecode, with the solution's
-values as data. Rows are appended to `results.jsonl` as they come, and what is there is not done again.
+thread. Each solution of ours is checked by MiniZinc itself: the model is solved once more, by Gecode, with the values
+of the solution as data. Rows are appended to `results.jsonl` as they come, and what is there is not done again.
 
-Debian's MiniZinc has a library of Gecode's for an older version, which fails on globals.mzn: `GECODE` is what newer ones
-ship, as far as it matters here.
+Debian's MiniZinc has a library of Gecode's for an older version, which fails on globals.mzn: `GECODE` is what newer
+ones ship, as far as it matters here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from anycsp.integrations.minizinc import configuration, executable, install
+from anycsp.integrations.minizinc import executable, install
 
 INTS, VARS = "array[int] of int", "array[int] of var int"
 GECODE = {

@@ -155,7 +155,7 @@ MEANING: dict[str, Callable[..., bool]] = {
     "fzn_member_int": lambda x, y: y in x,
     "fzn_member_bool": lambda x, y: y in x,
     "fzn_knapsack": lambda w, p, x, a, b: min(*x, a, b) >= 0 and _dot(w, x) == a and _dot(p, x) == b,
-    **{f"fzn_if_then_else_{v}{k}": lambda c, x, y: _first_true(c, x) == y for v in ("", "var_") for k in ("int", "bool")},
+    **{f"fzn_if_then_else_{k}": lambda c, x, y: _first_true(c, x) == y for k in ("int", "bool", "var_int", "var_bool")},
     **{
         f"anycsp_table_{kind}": lambda x, t: x in [t[k : k + len(x)] for k in range(0, len(t), len(x))]
         for kind in ("int", "bool")

@@ -28,7 +28,7 @@ SIGNATURES = {
     **{f"{kind}_{o}": 2 * kind[0] for kind in ("int", "bool") for o in ORDERS},
     **{f"int_lin_{o}": "CIc" for o in ORDERS},
     **{f"bool_lin_{o}": "CBi" for o in ORDERS},
-    **dict.fromkeys(["int_plus", "int_minus", "int_times", "int_div", "int_mod", "int_max", "int_min", "int_pow"], "iii"),
+    **{f"int_{n}": "iii" for n in ("plus", "minus", "times", "div", "mod", "max", "min", "pow")},
     "int_abs": "ii", "bool2int": "bi", "bool_not": "bb", "bool_and": "bbb", "bool_or": "bbb", "bool_xor": "bbb",
     "bool_clause": "BB", "array_bool_and": "Bb", "array_bool_or": "Bb", "array_bool_xor": "B",
     "array_int_maximum": "iI", "array_int_minimum": "iI",
@@ -48,7 +48,7 @@ SIGNATURES = {
     "fzn_disjunctive": "IP", "fzn_disjunctive_strict": "IP", "fzn_cumulative": "IPPi", "fzn_diffn": "IIPP",
     "fzn_diffn_nonstrict": "IIPP", "fzn_bin_packing": "cIP", "fzn_value_precede_int": "ccI",
 }  # fmt: skip
-"""Kinds of arguments: i, b, s a variable or constant, I, B, S three of them; c, t constants, C, D, T three; P three ≥ 0."""
+"""Kinds of arguments: i, b, s a variable or constant, I, B, S three; c, t constants, C, D, T three; P three from 0."""
 
 
 class Draw:
@@ -85,6 +85,10 @@ class Draw:
         if letter == "p":
             return self.random.randint(0, 2)
         return self.variable(kind) if letter in "ibs" and self.random.random() < 0.8 else self.constant(kind)
+
+    def first(self) -> int:
+        """Where an index set begins."""
+        return self.random.randint(0, 2)
 
     def post(self, predicate: str, form: str = "") -> None:
         arguments = (
@@ -128,10 +132,10 @@ SPECIAL: dict[str, Any] = {
     "fzn_global_cardinality_closed": _counts,
     "fzn_global_cardinality_low_up": _ranges,
     "fzn_global_cardinality_low_up_closed": _ranges,
-    "anycsp_circuit": lambda d: [d.random.randint(0, 2), d.argument("I")],
-    "anycsp_inverse": lambda d: [d.random.randint(0, 1), d.argument("I")[:2], d.random.randint(0, 2), d.argument("I")[:2]],
-    "anycsp_bin_packing_load": lambda d: [d.random.randint(0, 1), d.argument("I")[:2], d.argument("I"), d.argument("P")],
-    "anycsp_bin_packing_capa": lambda d: [d.random.randint(0, 1), d.argument("P")[:2], d.argument("I"), d.argument("P")],
+    "anycsp_circuit": lambda d: [d.first(), d.argument("I")],
+    "anycsp_inverse": lambda d: [d.first(), d.argument("I")[:2], d.first(), d.argument("I")[:2]],
+    "anycsp_bin_packing_load": lambda d: [d.first(), d.argument("I")[:2], d.argument("I"), d.argument("P")],
+    "anycsp_bin_packing_capa": lambda d: [d.first(), d.argument("P")[:2], d.argument("I"), d.argument("P")],
     "fzn_value_precede_chain_int": lambda d: [d.random.sample(range(-2, 4), 3), d.argument("I")],
     "fzn_if_then_else_int": _choice("c"),
     "fzn_if_then_else_bool": _choice("d"),

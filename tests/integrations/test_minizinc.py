@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from anycsp.formats.flatzinc_globals import POSTS, TRUTHS
 from anycsp.integrations.minizinc import LIBRARY, configuration, executable, install
 from anycsp.integrations.minizinc.output import COMPLETE, ERROR, SOLUTION, UNKNOWN, UNSATISFIABLE
 from anycsp.integrations.minizinc.solver import run
-from anycsp.formats.flatzinc_globals import POSTS, TRUTHS
 
 needs_minizinc = pytest.mark.skipif(shutil.which("minizinc") is None, reason="MiniZinc is not installed")
 
@@ -169,13 +169,15 @@ var 0..20: end; constraint cumulative(s, d, [1, 2, 2, 1], 3); constraint forall(
 constraint s[1] >= s[2] + 1 \\/ s[3] > s[4]; solve minimize end;""",
     "sets": """include "globals.mzn"; array[1..3] of var set of 1..6: s; constraint forall(i, j in 1..3 where i < j)
 (card(s[i] intersect s[j]) <= 1 /\\ s[i] < s[j]); constraint forall(i in 1..3)(card(s[i]) = 3); solve satisfy;""",
-    "words": """include "globals.mzn"; array[1..5] of var 1..3: x; constraint regular(x, 2, 3, [|1, 2, 0|2, 1, 2|], 1, {2});
+    "words": """include "globals.mzn"; array[1..5] of var 1..3: x;
+constraint regular(x, 2, 3, [|1, 2, 0|2, 1, 2|], 1, {2});
 constraint count(x, 2) >= 2; constraint global_cardinality_low_up(x, [1, 3], [1, 0], [3, 2]);
 constraint table([x[1], x[5]], [|1, 2|2, 3|3, 3|]); constraint nvalue(3, x) \\/ x[2] = 3; solve satisfy;""",
     "packing": """include "globals.mzn"; array[1..5] of var 1..3: bin; array[1..3] of var 0..9: load;
 constraint bin_packing_load(load, bin, [4, 3, 5, 2, 2]); constraint lex_lesseq(bin, [2, 1, 1, 1, 1]);
 constraint value_precede_chain([1, 2, 3], bin); solve minimize max(load);""",
-    "reified": """include "globals.mzn"; array[1..4] of var 1..4: x; var bool: b; var bool: c; constraint b <-> alldifferent(x);
+    "reified": """include "globals.mzn"; array[1..4] of var 1..4: x; var bool: b; var bool: c;
+constraint b <-> alldifferent(x);
 constraint c -> increasing(x); constraint not (b /\\ c) \\/ x[1] = 1; constraint x[x[2]] != x[3] div 2 + x[4] mod 3;
 constraint count(x, 4) = x[1]; solve maximize sum(i in 1..4)(i * x[i]) + 3 * b + c;""",
     "optional": """enum Colour = {red, green, blue}; array[1..4] of var Colour: c; var opt 1..3: t;
@@ -217,7 +219,7 @@ def test_minizinc_confirms_the_solution(name: str, environment: dict[str, str], 
     flags = ("--output-mode", "dzn", "--output-objective", "--time-limit", "20000")
     output = minizinc(environment, "--solver", "anycsp", "-p", "1", *flags, str(model))
     assert SOLUTION in output
-    solution = output.split(SOLUTION)[-2 if COMPLETE not in output else -2]
+    solution = output.split(SOLUTION)[-2]
     objective = re.search(r"_objective = (-?\d+);", solution)
     data.write_text(re.sub(r"_objective = .*\n", "", solution))
     assert SOLUTION in minizinc(environment, "--solver", "test.gecode", str(model), str(data))

@@ -5,9 +5,9 @@
     constraint int_le_reif(x, 4, b) :: defines_var(b);
     solve maximize x;
 
-A set becomes one variable with the values 0 and 1 per member it may have. A variable that is the same as another, or has
-one value, becomes none; neither does the objective, nor an integer with very many values, where a constraint defines
-it: its definition takes its place. `flatzinc_constraints` and `flatzinc_globals` have the predicates.
+A set becomes one variable with the values 0 and 1 per member it may have. A variable that is the same as another, or
+has one value, becomes none; neither does the objective, nor an integer with very many values, where a constraint
+defines it: its definition takes its place. `flatzinc_constraints` and `flatzinc_globals` have the predicates.
 """
 
 from __future__ import annotations
@@ -155,9 +155,17 @@ class Loader:
         for posted in self._items.constraints:
             if posted.predicate == "bool2int" and len(posted.arguments) == 2:
                 self._unify(*posted.arguments[::-1])
-            else:
-                left.append(posted)
+                continue
+            if posted.predicate == "array_int_element" and len(posted.arguments) == 3:
+                self._restrict(posted.arguments[2], posted.arguments[1])
+            left.append(posted)
         return left
+
+    def _restrict(self, x: Any, values: Sequence[int]) -> None:
+        """An element of a list of constants is one of these, however far they are apart."""
+        x = self.same(x)
+        if isinstance(x, Declared) and (x.domain is None or len(x.domain) > len(values)):
+            x.domain = _both(x.domain, frozenset(values)) or x.domain
 
     def _unify(self, x: Any, other: Any) -> None:
         x, other = self.same(x), self.same(other)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from anycsp.formats.flatzinc_constraints import (
@@ -49,7 +50,7 @@ def _distinct_values(n: Operand, items: Items) -> Operand:
 
 
 def _monotone(order: str, items: Items) -> Operand:
-    return conjunction([operation(order, a, b) for a, b in zip(items, items[1:], strict=False)])
+    return conjunction([operation(order, a, b) for a, b in pairwise(items)])
 
 
 def _lexicographic(strict: bool, first: Items, second: Items) -> Operand:
@@ -212,15 +213,15 @@ def _post_boxes(problem: Problem, zero_ignored: bool, x: Items, y: Items, width:
     problem.add_no_overlap(origins, sizes, zero_ignored=zero_ignored)
 
 
-def _bins(problem: Problem, items: Items) -> range:
+def _bins(problem: Problem, items: Sequence[Variable]) -> range:
     """The bins that items may go to."""
-    ends = [(x, x) if isinstance(x, int) else problem.domain(x).bounds for x in items]
+    ends = [problem.domain(x).bounds for x in items]
     return range(min(low for low, _ in ends), max(high for _, high in ends) + 1) if ends else range(0)
 
 
 def _post_packing(problem: Problem, capacity: int, items: Items, sizes: Sequence[int]) -> None:
-    items = variables(problem, items)
-    problem.add_bin_packing(items, sizes, [(b, "<=", capacity) for b in _bins(problem, items)])
+    places = variables(problem, items)
+    problem.add_bin_packing(places, sizes, [(b, "<=", capacity) for b in _bins(problem, places)])
 
 
 def _post_loads(problem: Problem, operator: str, first: int, loads: Items, items: Items, sizes: Sequence[int]) -> None:

@@ -1,5 +1,5 @@
-"""anycsp as a solver of MiniZinc: `fzn-anycsp` reads FlatZinc, `anycsp.msc` tells MiniZinc of it, and `mznlib` says which
-global constraints it wants whole.
+"""anycsp as a solver of MiniZinc: `fzn-anycsp` reads FlatZinc, `anycsp.msc` tells MiniZinc of it, and `mznlib` says
+which global constraints it wants whole.
 
     anycsp minizinc install
     minizinc --solver anycsp model.mzn data.dzn

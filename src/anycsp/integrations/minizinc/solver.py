@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WRITING_SECONDS = 0.1
 """Of the time limit, kept for the last solution."""
 LEAST_SECONDS = 0.5
-"""Of search after reading, or as many as were asked for where that is less: a busy machine may take as long to start."""
+"""Of search after reading, or as many as were asked for where that is less: a busy machine may be slow to start."""
 
 
 def arguments_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -101,7 +101,7 @@ class Session:
 
     def _satisfy(self, read: FlatZinc) -> Result:
         """Solutions until there are enough of them, each other than those before, or proof that there are no more."""
-        from anycsp.formats.flatzinc import differs, FlatZinc, operands
+        from anycsp.formats.flatzinc import FlatZinc, differs, operands
 
         problem = read.problem
         wanted = 0 if self.asked.all else max(self.asked.solutions, 1)
