@@ -12,8 +12,9 @@ namespace {
 
 constexpr int64_t kLargestTable = int64_t(1) << 20;  // addresses of a table that defines a variable
 constexpr int64_t kTableCells = int64_t(1)
-                                << 25;  // of all tables that are looked at for definitions: a tenth of a second
-constexpr size_t kFarthest = 5000;      // variables looked at for a circle; beyond, a definition is given up
+                                << 25;      // of all tables that are looked at for definitions: a tenth of a second
+constexpr int64_t kLargestGroup = 500'000;  // edges of a matching, which is found at every start
+constexpr size_t kFarthest = 5000;          // variables looked at for a circle; beyond, a definition is given up
 
 }  // namespace
 
@@ -31,6 +32,8 @@ Model::Model(std::shared_ptr<const Problem> problem, const std::vector<propagati
       defines_(problem_->constraints, 0),
       inputs_(problem_->variables),
       dependents_(problem_->variables),
+      is_input_(problem_->variables, 0),
+      reached_(problem_->variables, 0),
       group_of_(problem_->variables, -1),
       variable_node_(problem_->variables, -1),
       roots_(problem_->constraints + 1, -1),
@@ -100,14 +103,18 @@ void Model::set_inputs(int32_t x, const std::vector<int32_t>& inputs) {
     ++defined_;
 }
 
-bool Model::would_close_circle(int32_t x, const std::vector<int32_t>& inputs) const {
+bool Model::would_close_circle(int32_t x, const std::vector<int32_t>& inputs) {
+    if (dependents_[x].empty()) return false;
+    ++mark_;
+    for (int32_t y : inputs) is_input_[y] = mark_;
     std::vector<int32_t> reached{x};
-    for (size_t k = 0; k < reached.size(); ++k) {
-        if (reached.size() > kFarthest) return true;
-        if (std::find(inputs.begin(), inputs.end(), reached[k]) != inputs.end()) return true;
-        for (int32_t up : dependents_[reached[k]])
-            if (std::find(reached.begin(), reached.end(), up) == reached.end()) reached.push_back(up);
-    }
+    for (size_t k = 0; k < reached.size(); ++k)
+        for (int32_t up : dependents_[reached[k]]) {
+            if (is_input_[up] == mark_ || reached.size() > kFarthest) return true;
+            if (reached_[up] == mark_) continue;
+            reached_[up] = mark_;
+            reached.push_back(up);
+        }
     return false;
 }
 
@@ -341,7 +348,8 @@ void Model::add_different() {
             for (int32_t x : group.variables) plain &= !allows(x, v);
         std::sort(taken.begin(), taken.end());
         plain &= std::unique(taken.begin(), taken.end()) == taken.end();
-        if (!plain || !free_for_group(group.variables)) continue;
+        if (!plain || problem_->edge_start[end(c)] - problem_->edge_start[begin(c)] > kLargestGroup) continue;
+        if (!free_for_group(group.variables)) continue;
         std::vector<int64_t> values;
         if (match_different(*this, group, nullptr, values)) take(std::move(group));
     }

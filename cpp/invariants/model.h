@@ -68,7 +68,7 @@ class Model {
     void choose_definitions(const std::vector<uint8_t>& auxiliary, bool sure);
     void define_objective_variable();
     bool define(int32_t constraint, int32_t slot);
-    bool would_close_circle(int32_t x, const std::vector<int32_t>& inputs) const;
+    bool would_close_circle(int32_t x, const std::vector<int32_t>& inputs);
     void set_inputs(int32_t x, const std::vector<int32_t>& inputs);
     std::vector<int32_t> determined_slots(int32_t constraint, const std::vector<uint8_t>& auxiliary, bool sure);
     std::vector<int32_t> widest_unit(const std::vector<int32_t>& units, const std::vector<int64_t>& spans,
@@ -128,6 +128,8 @@ class Model {
     std::vector<Definition> definition_;                     // by variable
     std::vector<uint8_t> defines_;                           // by constraint
     std::vector<std::vector<int32_t>> inputs_, dependents_;  // by variable: what it is defined by, and what by it
+    std::vector<int32_t> is_input_, reached_;                // by variable: the last mark of a search for circles
+    int32_t mark_ = 0;
     int32_t bounded_ = -1;           // the variable that is the objective and only bounded by constraints
     std::vector<int32_t> bounding_;  // those constraints
     std::map<std::pair<int64_t, int32_t>, TableFunction>

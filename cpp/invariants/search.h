@@ -3,18 +3,16 @@
 // where a cycle ends without holding, and less where it ends with it.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/violation.h"
 #include "invariants/model.h"
 #include "invariants/moves.h"
 #include "invariants/state.h"
 
 namespace anycsp::invariants {
-
-using Clock = std::chrono::steady_clock;
 
 class Search {
   public:

@@ -6,12 +6,13 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "core/clock.h"
 #include "neural/randomness.h"
 
 namespace anycsp {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
 // Which thread does what never changes a result, only its cost: runs are independent of one another, blocks of a run
 // need a barrier after each pass. Whole runs it is, unless threads would idle.

@@ -1,18 +1,16 @@
 // All constraints of a problem that must hold, as propagators over one store, run to a fixpoint.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <vector>
 
+#include "core/clock.h"
 #include "propagation/clauses.h"
 #include "propagation/disjunctive.h"
 #include "propagation/propagator.h"
 
 namespace anycsp::propagation {
-
-using Clock = std::chrono::steady_clock;
 
 // Thrown where the deadline passes before all propagators are there: with only some of them nothing would be proved.
 struct OutOfTime : std::runtime_error {

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem, ProblemError
-from anycsp.model.expressions import Variable
+from anycsp.model.expressions import Variable, element, operation
 
 Predicate = Callable[[Sequence[int]], bool]
 Draw = Callable[[Problem, list[Variable], np.random.Generator], Predicate]
@@ -327,3 +327,21 @@ def test_the_names_of_auxiliary_variables_leave_those_of_users_alone() -> None:
     problem.add_regular(xs, [(0, 0, 0), (0, 1, 1), (1, 0, 0)], 0, [1])
     assert problem.violation({"_0": 0, "b": 0, "_1": 1}).violated == 0
     assert problem.violation({"_0": 1, "b": 1, "_1": 1}).violated > 0
+
+
+def test_automata_take_values_that_lie_far_apart() -> None:
+    """A list with a cell for every number between would not fit in memory."""
+    far = 2**40
+    problem = Problem()
+    xs = problem.add_variables(3, [-far, 0, far])
+    problem.add_regular(xs, [(0, -far, 1), (1, 0, 1), (1, far, 0)], 0, [0])
+    accepted = [v for v in itertools.product([-far, 0, far], repeat=3) if problem.violation(v).violated == 0]
+    assert accepted == [(-far, 0, far)]
+
+
+def test_an_auxiliary_variable_may_be_constant_where_it_is_defined() -> None:
+    problem = Problem()
+    x, y = problem.add_variable(range(4), "x"), problem.add_variable((0, 1), "y")
+    problem.define(operation("iff", element([y, 2], x)))  # true, but undefined beyond the list
+    assert problem.violation({"x": 1, "y": 0}).violated == 0
+    assert problem.violation({"x": 3, "y": 0}).violated == 1

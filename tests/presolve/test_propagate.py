@@ -152,6 +152,6 @@ def test_what_may_be_violated_rules_nothing_out() -> None:
     problem.add_clause([(x, 1)], weight=1)
     problem.add_clause([(x, 0), (y, 1)], weight=1)
     assert not is_propagated(problem)
-    problem.add_clause([(y, 0)], hard=True)
+    problem.add_clause([(y, 0)])
     assert is_propagated(problem)
     assert propagated(problem).problem.domain_sizes.tolist() == [2, 1]

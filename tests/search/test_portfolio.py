@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,9 +10,11 @@ from families import FAMILIES
 from random_problems import random_problem
 
 from anycsp import Problem, native, solve
+from anycsp.graph import compile_graph
 from anycsp.model.expressions import maximum, minimum
 from anycsp.model.objective import Objective
 from anycsp.search import enumeration
+from anycsp.search.tree import TreeSearch
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="compiled search")
 
@@ -111,6 +113,50 @@ def test_an_enumeration_of_no_steps_reports_what_it_answers() -> None:
     problem.add(a == b, hard=True)
     result = solve(problem, search="local", steps=0, threads=1, hint={"b": 4})
     assert (result.status, result.assignment) == ("satisfied", {"a": 0, "b": 0})
+
+
+def test_soft_constraints_left_by_presolve_refute_nothing() -> None:
+    """The hard constraint is set aside with x; what is left are soft ones of one weight, which may be given up."""
+    problem = Problem()
+    x, y, z = problem.add_variables(3, range(3))
+    problem.add(x != y, hard=True)
+    problem.add(z == 0, weight=2)
+    problem.add(z == 1, weight=2)
+    result = solve(problem, search="local", threads=1)
+    assert (result.status, result.hard_violated, result.violated) == ("best-effort", 0, 1)
+
+
+def large(runs_apart: int = 12) -> Problem:
+    """Too many assignments to enumerate: a hard table that is easily kept, and soft ones that cannot all be."""
+    problem = Problem()
+    xs = problem.add_variables(runs_apart, range(4))
+    for x, y in pairwise(xs):
+        problem.add_table([x, y], [[a, b] for a in range(4) for b in range(4) if a + b != 3], hard=True)
+    for value in range(3):
+        problem.add_table([xs[0], xs[1]], [[value, value]], weight=1 + value)
+    return problem
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_tree_that_is_done_with_the_hard_constraints_refutes_nothing(runs: int) -> None:
+    result = solve(large(), search="local", steps=20_000, runs=runs, threads=1, presolve=False)
+    assert (result.status, result.hard_violated) == ("best-effort", 0)
+
+
+def test_a_soft_constraint_that_never_holds_refutes_nothing() -> None:
+    problem = large()
+    problem.add_clause([], weight=3)
+    assert not TreeSearch(compile_graph(problem)).exhausted
+    problem.add_clause([], hard=True)
+    assert TreeSearch(compile_graph(problem)).exhausted
+
+
+def test_steps_without_a_move_come_to_an_end() -> None:
+    problem = Problem()
+    x, y = problem.add_variables(2, [0])
+    problem.add(x > 0, hard=True)
+    problem.minimize(y)
+    assert solve(problem, search="local", steps=100).status == "unsatisfiable"
 
 
 @pytest.mark.parametrize("seed", range(8))

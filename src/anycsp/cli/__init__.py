@@ -28,6 +28,8 @@ COMMANDS = {
     "convert": "Rewrite a problem in another format, where that loses nothing.",
     "generate": "Draw instances of a distribution to files.",
     "train": "Train a policy from a configuration file.",
+    "tune": "Find settings of compiled search for a family of problems.",
+    "learn": "Learn from a folder of instances how to search others like them.",
     "evaluate": "Measure models on files.",
     "plot": "Draw the curves of a training run, or what a search found over time.",
     "bench": "Run the paper's experiments against real baselines, resumable.",

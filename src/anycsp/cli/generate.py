@@ -50,7 +50,7 @@ def generate(
     """
     from anycsp.distributions import draw, get
 
-    source = get(distribution, **dict(_setting(text) for text in settings))
+    source = get(distribution, **dict(setting(text) for text in settings))
     out.mkdir(parents=True, exist_ok=True)
     stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in distribution)
     for index in range(count):
@@ -71,7 +71,8 @@ def _usual_format(problem: Problem) -> str:
     return "cnf" if unweighted and problem.objective is None else "json"
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
+    """KEY=VALUE of a --set option, the value as JSON where it is that."""
     key, equals, value = text.partition("=")
     if not equals:
         raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE", param_hint="--set")

@@ -19,7 +19,7 @@ from anycsp.formats.files import Source, ascii_text, shown
 from anycsp.model.builders import formula_problem
 from anycsp.model.problem import Problem
 
-_HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
+_HEADER = re.compile(rb"^[ \t]*p(?!\S)[^\n]*", re.MULTILINE)
 _TRAILER = re.compile(rb"^[ \t]*%", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
 

@@ -233,6 +233,8 @@ def _rows(block: Any) -> list[tuple[int, str]]:
             coefficients, operator = dict(zip(scope, signs, strict=False)), ">="
             bound = 0 if block.tautology[row] else 1 - sum(sign < 0 for sign in signs)
         weight = float(block.terms.weight[row])
+        if block.terms.hard[row] and weight != 1:
+            raise ConversionError(f"opb has hard constraints without a weight: give constraint {index + 1} weight 1")
         if not block.terms.hard[row] and not weight.is_integer():
             raise ConversionError(f"wbo has whole costs, constraint {index + 1} weighs {weight:g}")
         cost = "" if block.terms.hard[row] else f"[{int(weight)}] "

@@ -228,17 +228,12 @@ class Loader:
     # ── objectives ───────────────────────────────────────────────────────────────────────────────────
 
     def objectives(self, entries: Sequence[Any]) -> None:
-        """Several are goals in order of priority, all in the direction of the first."""
-        goals: list[Operand] = []
         for entry in entries:
             self.where = f"<{'minimize' if entry.minimize else 'maximize'}>: "
             expression = self.expression(entry.root) if entry.type == TypeObj.EXPRESSION else self._special(entry)
             if isinstance(expression, Expression):
-                goals.append(expression if entry.minimize == entries[0].minimize else operation("neg", expression))
-        if goals:
-            self.problem.require_all()
-            prefer = self.problem.minimize if entries[0].minimize else self.problem.maximize
-            prefer(goals[0] if len(goals) == 1 else goals)
+                self.problem.require_all()
+                (self.problem.minimize if entry.minimize else self.problem.maximize)(expression)
 
     def _special(self, entry: Any) -> Operand:
         terms = self.operands(entry.terms)

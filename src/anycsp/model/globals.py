@@ -54,6 +54,11 @@ TIMETABLE_LIMIT = 2_000_000
 """Edges a cumulative constraint may take as one sum for every start time; beyond, one rule for each task."""
 
 
+SPARSE = 4
+"""A domain is sparse where its range has so many times as many numbers as it has values: beyond, numbering them by
+their places costs less than a list with a cell for every number between."""
+
+
 def comparison(left: Operand, operator: str, right: Operand) -> Expression:
     """`left operator right` for an operator given as text."""
     if operator not in COMPARISON:
@@ -427,17 +432,26 @@ class GlobalConstraints:
                 self.add_table([x] if state is None else [state, x], rows, **terms)
                 return
             # The state reached as a function of state and value, −1 where there is none.
-            low, high = self.domain(x).bounds
-            width = high - low + 1
+            offset, place = _numbered(x, self.domain(x).values.tolist())
+            width = max(place.values()) + 1
             table = [-1] * (layer.states * width)
             for q, v, reached in layer.arcs:
-                table[q * width + v - low] = reached
-            offset = operation("sub", x, low)
+                table[q * width + place[v]] = reached
             index = offset if state is None else operation("add", operation("mul", state, width), offset)
             reached_state = self.add_auxiliary(range(max(layers[k + 1].states, 1)), element(table, index))
             steps = [(q, v, r) if state is not None else (v, r) for q, v, r in layer.arcs]
             self.add_table([x, reached_state] if state is None else [state, x, reached_state], steps, **terms)
             state = reached_state
+
+
+def _numbered(x: Variable, values: Sequence[int]) -> tuple[Operand, dict[int, int]]:
+    """A small number for every value, as an expression and as a table: the value less the least one, or, where values
+    lie far apart, its place among them."""
+    low = min(values)
+    if max(values) - low < SPARSE * len(values):
+        return operation("sub", x, low), {value: value - low for value in values}
+    hits = [operation("mul", operation("eq", x, value), k) for k, value in enumerate(values)]
+    return total(hits), {value: k for k, value in enumerate(values)}
 
 
 def _as_list(value: Any) -> list[Operand]:

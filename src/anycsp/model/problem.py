@@ -323,8 +323,8 @@ class Problem(GlobalConstraints):
         if combinations(self, scope) <= DENSE_LIMIT:
             axes = np.meshgrid(*(self._domain_of[x].values for x in scope), indexing="ij") if scope else []
             result, undefined = evaluate(expression, dict(zip(scope, axes, strict=True)))
-            values = np.asarray(result)[~np.asarray(undefined, dtype=np.bool_)] if undefined is not False else result
-            domain: Iterable[int] = np.unique(np.asarray(values, dtype=np.int64)).tolist()
+            values, bad = np.broadcast_arrays(np.asarray(result, dtype=np.int64), np.asarray(undefined, dtype=np.bool_))
+            domain: Iterable[int] = np.unique(values[~bad]).tolist()
         else:
             low, high = bounds(expression, self.bounds)
             if high - low >= AUXILIARY_LIMIT:
@@ -593,6 +593,7 @@ class Problem(GlobalConstraints):
     def _objective(self, kind: str, expression: Operand | Sequence[Operand]) -> Objective:
         if not isinstance(expression, Sequence):
             self.check_own(expression)
+            bounds(expression, self.bounds)  # refuses what leaves 64-bit arithmetic
             return Objective(kind, expression=expression)
         for goal in expression:
             self.check_own(goal)

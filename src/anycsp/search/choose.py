@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,21 @@ from anycsp.neural.models import Model, shipped_models
 from anycsp.presolve.network import required
 from anycsp.search import prior
 from anycsp.search.exact_model import installed
+from anycsp.search.heuristic import BESIDE, Heuristic
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}
 """The shipped model trained on problems of a kind; formulas have two."""
 FALLBACK = "general"
 
+DEFAULT = Heuristic()
+"""Settings that say nothing: everything as the kind of problem has it."""
 
-def choose_search(model: str | Model) -> str:
-    """A model that was asked for is used; otherwise compiled local search, wherever it was built: on generated
-    instances of all five kinds it reaches better assignments sooner than the policies shipped so far."""
+
+def choose_search(model: str | Model | Heuristic) -> str:
+    """A model or settings that were asked for are used; otherwise compiled local search, wherever it was built: on
+    generated instances of all five kinds it reaches better assignments sooner than the policies shipped so far."""
+    if isinstance(model, Heuristic):
+        return "local"
     return "neural" if model != "auto" or not native.available() else "local"
 
 
@@ -59,12 +66,23 @@ def fits_tree(graph: ConstraintValueGraph) -> bool:
     return sum(looked_at) <= LARGEST_TREE
 
 
-def choose_shares(problem: Problem, graph: ConstraintValueGraph, decision: bool) -> dict[str, float]:
+def choose_shares(
+    problem: Problem,
+    graph: ConstraintValueGraph,
+    decision: bool,
+    heuristic: Heuristic = DEFAULT,
+    *,
+    optimised: bool = False,
+) -> Mapping[str, float]:
     """The members of local search and their shares of the time. Where nothing must hold, neither hard constraints nor,
     in a `decision`, all of them, there is no tree: it could only say what nobody asked."""
     kind, strategy = kind_of(problem), choose_strategy(problem)
     must_hold = bool(graph.terms.hard.any()) or (decision and bool(required(graph).any()))
     tree = kind is not Kind.CUT and must_hold and fits_tree(graph)
+    if heuristic.shares:
+        return {name: share for name, share in heuristic.shares.items() if name not in BESIDE or tree}
+    if optimised:
+        return prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
     quadratic = kind is Kind.TABLES and not tree and is_boolean(problem)  # a cut with unary costs: annealing leads
     if kind in prior.RACED and not quadratic and graph.num_edges <= LARGEST_RACE:
         return prior.STRUCTURED if tree else {name: s for name, s in prior.STRUCTURED.items() if name != "tree"}
@@ -113,11 +131,12 @@ def _translated_size(block: Block) -> int:
     return len(block.scope)
 
 
-def choose_parameters(strategy: str, graph: ConstraintValueGraph) -> dict[str, Any]:
+def choose_parameters(strategy: str, graph: ConstraintValueGraph, heuristic: Heuristic = DEFAULT) -> dict[str, Any]:
     """What a strategy is told beside its defaults."""
-    if strategy != "focused":
-        return {}
-    return {"eta": min(1.0, prior.FOCUS / max(2, int(graph.domains.sizes.max())))}
+    tuned = dict(heuristic.parameters.get(strategy, {}))
+    if strategy == "focused" and "eta" not in tuned:
+        tuned["eta"] = min(1.0, prior.FOCUS / max(2, int(graph.domains.sizes.max())))
+    return tuned
 
 
 def choose_model(problem: Problem) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,6 +11,7 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import clock
 from anycsp.deadline import NEVER, Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import ProblemError
@@ -101,7 +101,7 @@ def drive(
     """Run a started engine of one instance. `whole` leads from its positions to those of the problem, for a callback
     that asks for them. Where everything is required the engine knows nothing hard, and each
     violated constraint is a hard one."""
-    began = time.perf_counter()
+    began = clock.now()
     best: Improvement | None = None
     trace: list[TracePoint] = []
     interrupted = False
@@ -117,7 +117,7 @@ def drive(
                     best = best._replace(hard=best.violated)
                 trace.append(trace_point(best, bound))
         assert best is not None, "an engine reports its starting assignment as its first improvement"
-        elapsed = time.perf_counter() - began
+        elapsed = clock.now() - began
         if callback is not None:
             if improved:
                 found = partial(whole, engine.best_positions()[best.run].copy())
@@ -132,9 +132,9 @@ def drive(
             proved = proving is not None and proving.proved
             return Outcome(best, trace, elapsed, interrupted, engine.refuted, proved)
         try:
-            asked = time.perf_counter()
+            asked = clock.now()
             taken = engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))
-            step_seconds = (time.perf_counter() - asked) / taken if taken else 0.0
+            step_seconds = (clock.now() - asked) / taken if taken else 0.0
         except KeyboardInterrupt:
             limits.stop.set()
         except OutOfTime:

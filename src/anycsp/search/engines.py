@@ -17,7 +17,7 @@ from anycsp.presolve.network import required
 from anycsp.search import prior
 from anycsp.search.beside import BesideExact, Partner
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.choose import LARGEST_RACE, choose_parameters, choose_shares, choose_strategy, fits_tree
+from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
 from anycsp.search.exact import ExactSearch
 from anycsp.search.hybrid import HybridSearch
@@ -26,7 +26,7 @@ from anycsp.search.invariants import NAME as INVARIANTS
 from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
-from anycsp.search.portfolio import LocalMember, Portfolio
+from anycsp.search.portfolio import FIRST_BOUT, LocalMember, Portfolio
 from anycsp.search.prepare import Plan, Prepared
 from anycsp.search.tree import TreeSearch
 
@@ -41,13 +41,21 @@ def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     search/choose.py says which."""
     if is_tiny(prepared.graph.domains.sizes):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
-    shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole))
-    if len(shares) > 1:
+    shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole), plan.heuristic)
+    if len(shares) > 1 or plan.heuristic.bout is not None:
         return portfolio(prepared, plan, options)
     (strategy,) = shares
+    return _strategy(strategy, prepared, plan, options, options.seed, plan.runs, plan.threads)
+
+
+def _strategy(
+    name: str, prepared: Prepared, plan: Plan, options: SearchOptions, seed: int, runs: int, threads: int
+) -> LocalSearch:
     return LocalSearch(
-        prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps, deadline=options.deadline
-    )
+        prepared.graph, name, runs, seed, threads,
+        steps=options.steps, deadline=options.deadline, graded=plan.heuristic.graded,
+        **choose_parameters(name, prepared.graph, plan.heuristic),
+    )  # fmt: skip
 
 
 def _auto(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
@@ -85,23 +93,19 @@ def portfolio(
     """With an objective, which `bounded` is the problem of, all take turns, whatever the kind."""
     graph = prepared.graph
     objective = -1 if bounded is None else bounded.attach(graph)
-    if bounded is None:
-        shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole))
-    else:
-        shares = prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
+    heuristic, decision = plan.heuristic, bounded is not None or is_decision(prepared.whole)
+    shares = choose_shares(prepared.problem, graph, decision, heuristic, optimised=bounded is not None)
     strategies = [name for name in shares if name not in ("tree", INVARIANTS)]
     raced = len(strategies) > 1
+    bout = heuristic.bout or (FIRST_BOUT if raced else None)
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
     rng = np.random.default_rng([options.seed & (2**64 - 1), 1])
     members: list[LocalMember] = []
     for k, name in enumerate(strategies):
         if members and options.deadline.passed:
             break  # one is enough for an answer
-        search = LocalSearch(
-            graph, name, runs, options.seed + k, threads,
-            steps=options.steps, deadline=options.deadline, **choose_parameters(name, graph),
-        )  # fmt: skip
-        members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
+        search = _strategy(name, prepared, plan, options, options.seed + k, runs, threads)
+        members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bout=bout, growth=heuristic.growth))
     tree = _tree(prepared, options, objective) if "tree" in shares and fits_tree(graph) else None
     invariants = None
     if INVARIANTS in shares and fits_tree(graph):
@@ -113,7 +117,7 @@ def portfolio(
     ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
-        invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof, leader=heuristic.leader,
         refuted=prepared.reduced.refuted_by is not None,
     )  # fmt: skip
 

@@ -44,6 +44,9 @@ class ExactSearch:
         self._changed = threading.Condition()
         self._found: list[Positions] = []
         self._over = False
+        self._told_all = False
+        """One more was asked for, and there is none. Where the steps are used up nothing more is asked for: whether the
+        thread has ended by then is chance, and the answer must not depend on it."""
         self._error: BaseException | None = None
         self._taken = 0
         self._improvements: list[Improvement] = []
@@ -73,6 +76,7 @@ class ExactSearch:
                 if len(self._found) == self._taken and not self._over:
                     self._changed.wait(min(slice_.left, threading.TIMEOUT_MAX))
                 new = self._found[self._taken : self._taken + 1]
+                self._told_all = self._over and not new
             if self._error is not None:
                 raise self._error
             if new:
@@ -136,10 +140,6 @@ class ExactSearch:
         with self._changed:
             self._found.append(positions)
             self._changed.notify_all()
-
-    @property
-    def _told_all(self) -> bool:
-        return self._over and self._taken == len(self._found)
 
     def _keep(self, positions: Positions, found_by: str) -> None:
         """Count an assignment, and keep it where it is better."""

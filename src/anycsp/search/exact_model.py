@@ -190,6 +190,14 @@ class ExactModel:
             return number.low
         if len(self.cp.FlatIntExpr(number.expression).vars) <= 1:
             return number.expression
+        return self.variable(number)
+
+    def variable(self, number: Number) -> Any:
+        """The number as some of CP-SAT's constraints take it: a variable itself, no multiple of one, or a constant."""
+        if number.is_constant:
+            return number.low
+        if isinstance(number.expression, self.cp.IntVar):
+            return number.expression
         variable = self.new_number(number.low, number.high)
         self.compare(variable.minus(number), "==")
         return variable.expression

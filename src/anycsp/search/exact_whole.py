@@ -85,7 +85,7 @@ def _inverse(exact: ExactModel, first: list[Operand], second: list[Operand]) -> 
     numbers = [[_affine(exact, operand) for operand in side] for side in (first, second)]
     if any(number is None for side in numbers for number in side):
         return False
-    exact.model.add_inverse(*([number.expression for number in side if number is not None] for side in numbers))
+    exact.model.add_inverse(*([exact.variable(number) for number in side if number is not None] for side in numbers))
     return True
 
 

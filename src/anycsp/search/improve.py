@@ -7,7 +7,6 @@ demand.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,6 +14,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import clock
 from anycsp.engine import ProvingEngine
 from anycsp.model.problem import Problem
 from anycsp.search.beside import BesideExact
@@ -51,10 +51,10 @@ def improve(
 ) -> tuple[Descent, Outcome]:
     """Drive a started engine from one assignment that satisfies everything to the next better one. `whole` leads from
     its positions to those of the problem that was asked."""
-    descent, began = Descent(problem, options, whole), time.perf_counter()
+    descent, began = Descent(problem, options, whole), clock.now()
     assert problem.objective is not None
     while True:
-        elapsed = time.perf_counter() - began
+        elapsed = clock.now() - began
         outcome = drive(engine, options.limits, _relayed(options.callback, descent, elapsed), whole=whole)
         if outcome.best.violated > 0:
             descent.proved = outcome.refuted
@@ -64,7 +64,7 @@ def improve(
         value = problem.objective.value(0.0, problem.values(descent.positions[:variables]))
         assert value is not None, "the bound holds where the objective is defined only"
         descent.value = int(value)
-        descent.step, descent.seconds = engine.steps, time.perf_counter() - began
+        descent.step, descent.seconds = engine.steps, clock.now() - began
         descent.found_by = outcome.best.found_by
         bound = engine.bound if isinstance(engine, ProvingEngine) else None
         found = TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by, descent.value, bound)

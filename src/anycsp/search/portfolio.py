@@ -8,7 +8,6 @@ assignment so far, and the next is twice as long, so that no run is trapped for 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import clock
 from anycsp.engine import WORST, Improvement
 from anycsp.graph import ConstraintValueGraph
 from anycsp.search.invariant_member import InvariantMember
@@ -29,9 +29,10 @@ TURN_STEPS = {"tree": 256, **dict.fromkeys(PROPOSE, 1 << 15)}
 """Steps of a turn where only steps are limited, so that the clock decides nothing."""
 OTHER_TURN_STEPS = 1 << 12
 FIRST_BOUT = 1 << 13
-"""Moves of a local member's first bout; proposals eight times as many."""
+"""Moves of a local member's first bout, unless settings say otherwise; proposals eight times as many."""
 LEADER = 3.0
-"""What the share of the leading local strategy is multiplied by; with an objective, of whoever improved it last."""
+"""What the share of the leading local strategy is multiplied by, until there is a solution for an objective to improve:
+who improves it first is often not who improves it most."""
 
 
 class TreeMember(Member):
@@ -52,15 +53,24 @@ class TreeMember(Member):
 
 
 class LocalMember(Member):
-    """A local strategy. Without bouts it runs once, to the end that its search was told of."""
+    """A local strategy. Its first bout takes `bout` moves, the next one `growth` times as many; without bouts it runs
+    once, to the end that its search was told of."""
 
-    def __init__(self, search: LocalSearch, share: float, rng: np.random.Generator, *, bouts: bool) -> None:
+    def __init__(
+        self,
+        search: LocalSearch,
+        share: float,
+        rng: np.random.Generator,
+        *,
+        bout: int | None = FIRST_BOUT,
+        growth: float = 2.0,
+    ) -> None:
         super().__init__(search.strategy, share)
-        self.search, self._rng = search, rng
+        self.search, self._rng, self._growth = search, rng, growth
         self._earlier = self._bouts = 0
         self.restart_at: npt.NDArray[np.integer[Any]] | None = None
         """Where the next turn begins: counting anew costs time, which is the member's own."""
-        self.bout = (FIRST_BOUT * (8 if self.name in PROPOSE else 1)) if bouts else None
+        self.bout = None if bout is None else bout * (8 if self.name in PROPOSE else 1)
 
     @property
     def steps(self) -> int:
@@ -76,13 +86,13 @@ class LocalMember(Member):
         self.begin(positions)
 
     def next_bout(self, best: npt.NDArray[np.integer[Any]]) -> None:
-        """Begin again, twice as long: at random, or at the best assignment there is."""
+        """Begin again, longer: at random, or at the best assignment there is."""
         assert self.bout is not None
-        self.bout *= 2
+        self.bout = int(self.bout * self._growth)
         self._bouts += 1
         sizes = self.search.graph.domains.sizes
-        drawn = (self._rng.random(len(sizes)) * sizes).astype(np.int32)
-        self.again((drawn if self._bouts % 2 else best)[None, :])
+        drawn = (self._rng.random((self.search.runs, len(sizes))) * sizes).astype(np.int32)
+        self.again(drawn if self._bouts % 2 else np.repeat(best[None, :], self.search.runs, axis=0))
 
     @property
     def bout_over(self) -> bool:
@@ -116,12 +126,13 @@ class Portfolio:
         by_steps: bool = False,
         retreat: Callable[[], bool] | None = None,
         ends_at_proof: bool = True,
+        leader: float = LEADER,
         refuted: bool = False,
     ) -> None:
         """`retreat` asks less of an objective, and says whether it did. Without `ends_at_proof` the search goes on to
         violate as little as it can, though it is known that something will be; `refuted`: from the beginning."""
         self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
-        self._ends_at_proof, self._demanding = ends_at_proof, False
+        self._ends_at_proof, self._demanding, self._leader = ends_at_proof, False, leader
         self._constant, self._units = graph.constant[0], float(graph.units[0])
         self._local = list(local)
         self._tree = None if tree is None else TreeMember(tree, tree_share)
@@ -131,8 +142,10 @@ class Portfolio:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
         self._improvements: list[Improvement] = []
         self._positions = np.zeros(graph.num_variables, dtype=np.int32)
-        self._score, self._found_by = WORST, "initial"
-        self._began = time.perf_counter()
+        self._stuck = bool((graph.domains.sizes == 1).all())
+        """Whether there is no move, so that local members take no steps."""
+        self._score = WORST
+        self._began = clock.now()
         self.refuted = refuted
         """No assignment satisfies all that is required: the tree has looked everywhere."""
 
@@ -143,7 +156,7 @@ class Portfolio:
         return sum(member.steps for member in self._members)
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        self._began = time.perf_counter()
+        self._began = clock.now()
         for k, member in enumerate(self._local):
             if positions is None:
                 member.search.start(None, steps=member.bout)
@@ -158,9 +171,9 @@ class Portfolio:
 
     def advance(self, max_steps: int, seconds: float) -> int:
         """Turns until the time is up, a member violates nothing, or nothing better can exist."""
-        before, deadline = self.steps, time.perf_counter() + seconds
+        before, deadline = self.steps, clock.now() + seconds
         while not self.solved and not self.concluded:
-            left, steps_left = deadline - time.perf_counter(), max_steps - (self.steps - before)
+            left, steps_left = deadline - clock.now(), max_steps - (self.steps - before)
             if left <= 0 or steps_left <= 0:
                 break
             if self._by_steps:
@@ -187,6 +200,8 @@ class Portfolio:
     def concluded(self) -> bool:
         """Whether going on is pointless: nothing can be better, or the question is answered with no and every local
         member has had a bout to violate little."""
+        if self._stuck and (self._tree is None or self._tree.tree.over):
+            return True
         if self.refuted and self._ends_at_proof:
             return all(member.steps >= FIRST_BOUT for member in self._local) or self._demanding
         return self.solved
@@ -219,21 +234,18 @@ class Portfolio:
 
     @staticmethod
     def _timed(member: Member, steps: int, seconds: float) -> None:
-        began = time.perf_counter()
+        began = clock.now()
         member.run(steps, seconds)
-        member.spent += time.perf_counter() - began
+        member.spent += clock.now() - began
         member.turns += 1
 
     def _active(self) -> list[Member]:
         return [m for m in self._members if not m.over] or self._members
 
     def _share(self, member: Member) -> float:
-        if self._demanding:  # whoever improved the objective last
-            leads = member.name == self._found_by
-        else:
-            moving = [m for m in self._members if m is not self._tree]
-            leads = member in moving and member.best <= min(m.best for m in moving)
-        return member.share * (LEADER if leads else 1.0)
+        moving = [m for m in self._members if m is not self._tree]
+        leads = not self._demanding and member in moving and member.best <= min(m.best for m in moving)
+        return member.share * (self._leader if leads else 1.0)
 
     def _book(self, member: Member) -> None:
         """Take what a turn has found, and prepare the next."""
@@ -264,13 +276,14 @@ class Portfolio:
     def _take_solution(self, member: TreeMember) -> None:
         positions = member.tree.take_solution()
         if positions is None:
-            self.refuted = (self.refuted or member.tree.exhausted) and not self.solved
+            exhausted = self.refuted or member.tree.exhausted
+            self.refuted = exhausted and not self.solved and not member.tree.keeps_required
             return
         if member.tree.satisfies_all:
             violated, weight, hard, score = self._constant.tolist()
             self._keep(positions, score, violated, weight / self._units, hard, "tree")
         else:  # it keeps what is hard; how much that violates of the rest a local member counts, and goes on from there
-            self._local[0].again(positions[None, :])
+            self._local[0].again(np.repeat(positions[None, :], self._local[0].search.runs, axis=0))
             self._collect(self._local[0], "tree")
 
     def _collect(self, member: LocalMember, found_by: str) -> None:
@@ -286,8 +299,8 @@ class Portfolio:
     def _keep(
         self, positions: npt.NDArray[np.int32], score: int, violated: int, weight: float, hard: int, found_by: str
     ) -> None:
-        self._positions, self._score, self._found_by = positions.copy(), score, found_by
-        seconds = time.perf_counter() - self._began
+        self._positions, self._score = positions.copy(), score
+        seconds = clock.now() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, violated, weight, hard, score, found_by))
 
     def adopt(self, found: Improvement, positions: npt.NDArray[np.int32]) -> None:
@@ -303,7 +316,7 @@ class Portfolio:
         best = self._positions.copy()
         self._demanding = True
         self._count_anew(best)
-        seconds = time.perf_counter() - self._began  # the best assignment now violates the bound
+        seconds = clock.now() - self._began  # the best assignment now violates the bound
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, 1, 1.0, 1, WORST, "initial"))
         if self._invariants is not None:
             self._invariants.learn(best)

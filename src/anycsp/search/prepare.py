@@ -19,6 +19,7 @@ from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.randomness import initial_positions
 from anycsp.search.choose import choose_model, choose_search, exact_helps
 from anycsp.search.enumeration import is_tiny
+from anycsp.search.heuristic import Heuristic
 from anycsp.search.options import SearchOptions
 
 BUILDING_SECONDS = 1e-7
@@ -37,8 +38,15 @@ class Plan:
     search: str
     model: Model | None
     """None where the search has no network."""
+    heuristic: Heuristic
+    """The settings of compiled search; the default ones where none were asked for."""
     runs: int
     threads: int
+
+    @property
+    def model_name(self) -> str:
+        """What the search was given to go by, "none" where that is nothing."""
+        return self.model.name if self.model is not None else self.heuristic.name or "none"
 
 
 @dataclass(frozen=True)
@@ -62,20 +70,25 @@ class Prepared:
 
 def plan_for(problem: Problem, options: SearchOptions) -> Plan:
     search = choose_search(options.model) if options.search == "auto" else options.search
-    if search == "local" and options.search == "auto" and _has_time(options) and exact_helps(problem):
+    heuristic = options.model if isinstance(options.model, Heuristic) else Heuristic()
+    if search == "local" and _may_be_joined(options) and exact_helps(problem):
         search = "auto"
     model = None if search in ("auto", "local", "exact") else _model(problem, options)
     runs = options.runs or (options.thread_count if model is None else model.runs)
-    return Plan(search, model, runs, options.thread_count)
+    return Plan(search, model, heuristic, runs, options.thread_count)
 
 
-def _has_time(options: SearchOptions) -> bool:
-    """Whether exact search could join: it comes later, and its answers do not repeat by steps."""
+def _may_be_joined(options: SearchOptions) -> bool:
+    """Whether exact search could join: it was not ruled out by naming a search or its settings, it comes later, and its
+    answers do not repeat by steps."""
+    if options.search != "auto" or isinstance(options.model, Heuristic):
+        return False
     return options.steps is None and options.deadline.left > SHORTEST_WITH_EXACT
 
 
 def _model(problem: Problem, options: SearchOptions) -> Model:
     model = options.model
+    assert not isinstance(model, Heuristic), "which asks for compiled search"
     if not isinstance(model, Model):
         model = load_model(choose_model(problem) if model == "auto" else model)
     return model if options.guidance is None else replace(model, guidance=options.guidance)
@@ -97,7 +110,8 @@ def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind
 def is_presolved(problem: Problem, options: SearchOptions) -> bool:
     """A hint is an assignment of the whole problem, so with one nothing is taken away from it; of a tiny problem every
     assignment is looked at, whatever its constraints require; and CP-SAT alone presolves by itself."""
-    wanted = options.presolve and options.hint is None and options.search != "exact"
+    settled = not isinstance(options.model, Heuristic) or options.model.presolve
+    wanted = options.presolve and settled and options.hint is None and options.search != "exact"
     return wanted and not is_tiny(problem.domain_sizes)
 
 

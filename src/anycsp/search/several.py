@@ -13,6 +13,7 @@ from dataclasses import replace
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.expressions import Variable, flat, operation, total
 from anycsp.model.problem import Problem, Scope
+from anycsp.search.exact import has_objective
 from anycsp.search.options import SearchOptions
 from anycsp.search.result import Result
 
@@ -68,9 +69,10 @@ def _distinguishing(problem: Problem, distinct_on: Scope | None) -> list[Variabl
 
 def _demanded(problem: Problem, found: list[Result], variables: list[Variable], distance: int) -> Problem:
     """The problem, and that enough of the variables differ from each answer. Where the first answer violates something
-    required, as little as possible is all that can be asked for, but the difference can."""
+    required, as little as possible is all that can be asked for, but the difference can; beside an objective nothing
+    may be given up."""
     demanded = problem.copy()
-    if problem.scoring.all_required and found[0].violated:
+    if problem.scoring.all_required and found[0].violated and not has_objective(problem):
         demanded.relax_all()
     for result in found:
         values = problem.values(result.positions)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import clock
 from anycsp.deadline import Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
@@ -25,6 +26,7 @@ from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.engines import improving_engine, make_engine
+from anycsp.search.heuristic import Heuristic
 from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
@@ -36,7 +38,7 @@ from anycsp.search.several import several
 def solve(
     problem: Problem,
     *,
-    model: str | Model = "auto",
+    model: str | Path | Model | Heuristic = "auto",
     search: str = "auto",
     time_limit: float | Deadline | None = None,
     steps: int | None = None,
@@ -61,7 +63,7 @@ def solve(
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
     in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" local search, and on most problems exact
     search beside it. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search unless
-    `search` says otherwise.
+    `search` says otherwise. It may also be settings of the compiled search, as `anycsp tune` writes them.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
     too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an
@@ -74,8 +76,8 @@ def solve(
     at least `min_distance` variables of `distinct_on` (of all, where that is None). They share the time.
     """
     options = SearchOptions(
-        model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
-        stop or threading.Event(), presolve, profile,
+        str(model) if isinstance(model, Path) else model, search, time_limit, steps, runs, seed, callback, hint,
+        threads, device, temperature, guidance, stop or threading.Event(), presolve, profile,
     )  # fmt: skip
     options = replace(options, callback=told(problem, callback, verbose))
     if solutions == 1:
@@ -164,7 +166,7 @@ def unsearched(problem: Problem, options: SearchOptions) -> Result:
 def improved(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` for a problem with an objective, by compiled search."""
     assert problem.objective is not None
-    began = time.perf_counter()
+    began = clock.now()
     weighted = as_soft_constraints(problem)
     if weighted is not None:
         found = solve_with(weighted, options)
@@ -204,7 +206,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     positions = whole(best)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
-    result = replace(result, refuted_by=reduced.refuted_by, seconds=time.perf_counter() - began)
+    result = replace(result, refuted_by=reduced.refuted_by, seconds=clock.now() - began)
     if descent.positions is None:
         return result
     return replace(
@@ -235,11 +237,20 @@ def report(
     prepared: Prepared, plan: Plan, options: SearchOptions, engine: Engine, outcome: Outcome, profile: Profile | None
 ) -> Result:
     """The best assignment in terms of the whole problem, counted anew."""
+    outcome = replace(outcome, refuted=outcome.refuted and _concerns_what_must_hold(prepared))
     positions = prepared.extended(engine.best_positions()[outcome.best.run])
     counted = recounted(prepared.whole, positions, outcome.best.violated)
     units = float(prepared.graph.units[0])
     result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
     return replace(result, profile=profile, refuted_by=prepared.reduced.refuted_by)
+
+
+def _concerns_what_must_hold(prepared: Prepared) -> bool:
+    """Whether a proof about what was searched is one about the whole problem: not where that has hard constraints and
+    all of them were set aside, so that only soft ones cannot hold together."""
+    graph = prepared.graph
+    searched = graph.terms.hard.any() or graph.constant[0, 2] > 0 or prepared.problem.scoring.all_required
+    return bool(searched) or not any(block.terms.hard.any() for block in prepared.whole.blocks)
 
 
 def result_of(
@@ -268,7 +279,7 @@ def result_of(
         best_seconds=best.seconds,
         runs=plan.runs,
         seed=options.seed,
-        model="none" if plan.model is None else plan.model.name,
+        model=plan.model_name,
         search=plan.search,
         found_by=best.found_by,
         positions=positions,

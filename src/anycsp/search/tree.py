@@ -47,7 +47,8 @@ class TreeSearch:
         self._told = 0
         self.satisfies_all = bool(required(graph).all())
         """Whether a solution violates nothing, and not only nothing that is hard."""
-        self.impossible = bool(graph.constant[0, 0] > 0)
+        violated, _, hard, _ = graph.constant[0]
+        self.impossible = bool((hard if graph.terms.hard.any() else violated) > 0)
 
     @property
     def steps(self) -> int:
@@ -63,6 +64,12 @@ class TreeSearch:
         self._told = self._tree.solutions
         positions: npt.NDArray[np.int32] = self._tree.solution()
         return positions
+
+    @property
+    def keeps_required(self) -> bool:
+        """Whether it has found an assignment that violates soft constraints only, so that more of the tree says nothing
+        about what is required."""
+        return self._tree.solutions > 0 and not self.satisfies_all
 
     def suggest(self, positions: npt.NDArray[np.integer[Any]], solution: bool = False) -> None:
         """Values to try first; with `solution` an assignment that the next one has to be better than."""
