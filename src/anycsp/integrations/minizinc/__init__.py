@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +68,6 @@ def install(folder: Path | None = None) -> Path:
 
 
 def solver_path() -> Path:
-    """A folder with `anycsp.msc` for the environment variable MZN_SOLVER_PATH; nothing of the user's is changed."""
-    return install(
-        Path(tempfile.gettempdir()) / f"anycsp-minizinc-{os.getuid() if hasattr(os, 'getuid') else 0}"
-    ).parent
+    """A folder with `anycsp.msc` for the environment variable MZN_SOLVER_PATH; MiniZinc's own stay as they are."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return install(cache / "anycsp" / "minizinc").parent

@@ -75,6 +75,8 @@ class Session:
 
     def _search_until(self) -> Deadline:
         """The limit, which counts from when the program began, less the time to print."""
+        import anycsp.search  # noqa: F401 — importing it belongs to starting
+
         if self._seconds is None:
             return NEVER
         end = Deadline.after(self._seconds, self.began).earlier(WRITING_SECONDS)
