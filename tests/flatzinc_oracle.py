@@ -43,6 +43,17 @@ def _circuit(first: int, x: list[int]) -> bool:
     return at == 0 and len(seen) == len(x) > 1
 
 
+def _subcircuit(first: int, x: list[int]) -> bool:
+    away = [i for i, v in enumerate(x) if v - first != i]
+    if not away:
+        return True
+    at, seen = away[0], set()
+    while at not in seen and 0 <= x[at] - first < len(x):
+        seen.add(at)
+        at = x[at] - first
+    return at == away[0] and seen == set(away)
+
+
 def _cumulative(s: list[int], d: list[int], r: list[int], b: int) -> bool:
     times = range(min(s), max(p + q for p, q in zip(s, d, strict=True)) + 1)
     load = (sum(h for p, q, h in zip(s, d, r, strict=True) if p <= t < p + q) for t in times)
@@ -170,6 +181,7 @@ MEANING: dict[str, Callable[..., bool]] = {
         set(x) <= set(v) and all(p <= x.count(k) <= q for k, p, q in zip(v, a, b, strict=True))
     ),
     "anycsp_circuit": _circuit,
+    "anycsp_subcircuit": _subcircuit,
     "anycsp_inverse": lambda p, f, q, g: (
         all(0 <= v - q < len(g) and g[v - q] == p + i for i, v in enumerate(f))
         and all(0 <= v - p < len(f) and f[v - p] == q + j for j, v in enumerate(g))

@@ -133,6 +133,7 @@ SPECIAL: dict[str, Any] = {
     "fzn_global_cardinality_low_up": _ranges,
     "fzn_global_cardinality_low_up_closed": _ranges,
     "anycsp_circuit": lambda d: [d.first(), d.argument("I")],
+    "anycsp_subcircuit": lambda d: [d.first(), d.argument("I")],
     "anycsp_inverse": lambda d: [d.first(), d.argument("I")[:2], d.first(), d.argument("I")[:2]],
     "anycsp_bin_packing_load": lambda d: [d.first(), d.argument("I")[:2], d.argument("I"), d.argument("P")],
     "anycsp_bin_packing_capa": lambda d: [d.first(), d.argument("P")[:2], d.argument("I"), d.argument("P")],

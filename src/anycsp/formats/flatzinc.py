@@ -422,7 +422,7 @@ def _both(a: ConstantSet | None, b: ConstantSet | None) -> ConstantSet | None:
         return b if a is None else a
     if isinstance(a, range) and isinstance(b, range):
         return range(max(a.start, b.start), min(a.stop, b.stop))
-    return frozenset(a) & frozenset(b)
+    return frozenset(v for v in a if v in b) if isinstance(a, frozenset) else frozenset(v for v in b if v in a)
 
 
 def _size(x: Declared, intervals: Intervals) -> float:

@@ -18,7 +18,7 @@ from anycsp.formats.flatzinc_constraints import (
     member,
     weighted,
 )
-from anycsp.model.expressions import Expression, Operand, Variable, any_of, distinct, operation, total
+from anycsp.model.expressions import Expression, Operand, Variable, any_of, distinct, if_else, operation, total
 from anycsp.model.globals import lexicographic
 from anycsp.model.problem import Problem
 
@@ -166,24 +166,34 @@ def _moved(items: Items, first: int) -> list[Operand]:
     return [x - first if isinstance(x, int) else operation("sub", x, first) if first else x for x in items]
 
 
-def _shifted_variables(problem: Problem, items: Items, first: int) -> list[Variable]:
-    """Variables of indices from 0: by far the most models count from 1, and the shift is an auxiliary variable."""
-    return variables(problem, _moved(items, first))
-
-
-def _post_circuit(problem: Problem, first: int, items: Items) -> None:
-    nodes = _shifted_variables(problem, items, first)
-    if not nodes:
-        return
+def _nodes(problem: Problem, first: int, items: Items) -> list[Variable]:
+    """Successors that count from `first` as variables from 0, each one of the nodes."""
+    nodes = variables(problem, _moved(items, first))
     for x in nodes:
         low, high = problem.domain(x).bounds
         if low < 0 or high >= len(nodes):
             problem.add(operation("in", x, *range(len(nodes))))
-    if len(nodes) == 1:
-        problem.add(operation("eq", nodes[0], 0))  # a node that follows itself is no circuit
-        problem.add(0)
-        return
-    problem.add_circuit(nodes, self_loops=False)
+    return nodes
+
+
+def _post_circuit(problem: Problem, first: int, items: Items) -> None:
+    nodes = _nodes(problem, first, items)
+    if len(nodes) > 1:
+        problem.add_circuit(nodes, self_loops=False)
+    elif nodes:
+        problem.add(0)  # a node that follows itself is no circuit
+
+
+def _post_subcircuit(problem: Problem, first: int, items: Items) -> None:
+    """MiniZinc's may have no nodes, ours has two or more: two nodes beside the others are it where those are not."""
+    nodes = _nodes(problem, first, items)
+    size = len(nodes)
+    visits = any_of([operation("ne", x, i) for i, x in enumerate(nodes)] or [0])
+    beside = [
+        problem.add_auxiliary(range(size, size + 2), if_else(visits, stay, away))
+        for stay, away in ((size, size + 1), (size + 1, size))
+    ]
+    problem.add_circuit([*nodes, *beside], self_loops=True)
 
 
 def _post_inverse(problem: Problem, first: int, items: Items, other_first: int, others: Items) -> None:
@@ -242,6 +252,7 @@ POSTS: dict[str, Callable[..., None]] = {
     "fzn_global_cardinality_low_up": _post_cardinality_range,
     "fzn_global_cardinality_low_up_closed": partial(_post_cardinality_range, closed=True),
     "anycsp_circuit": _post_circuit,
+    "anycsp_subcircuit": _post_subcircuit,
     "anycsp_inverse": _post_inverse,
     "fzn_disjunctive": _post_no_overlap,
     "fzn_disjunctive_strict": partial(_post_no_overlap, zero_ignored=False),
