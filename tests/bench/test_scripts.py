@@ -26,7 +26,7 @@ class Smoke:
     arguments: str
     says: str
     needs: str = ""
-    """Words among "data" and "java": what may be missing here."""
+    """Words among "data", "java" and "minizinc": what may be missing here."""
     slow: bool = False
 
 
@@ -45,6 +45,7 @@ SMOKE = [
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
     Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
     Smoke("randcsp.py", "--smoke", "3 colours", slow=True),
+    Smoke("minizinc.py", "--smoke --out minizinc", "1 solutions, of which 1 pass", "minizinc", slow=True),
     Smoke("xcsp3_table.py", f"{ROOT / 'examples'} --seconds 0.5", "| magic-square.xml | CSP | 9 | 9 |", "java"),
 ]
 
@@ -78,6 +79,8 @@ def test_the_script_runs(smoke: Smoke, tmp_path: Path, request: pytest.FixtureRe
         request.getfixturevalue("data")
     if "java" in smoke.needs and shutil.which("java") is None:
         pytest.skip("no Java")
+    if "minizinc" in smoke.needs and not (shutil.which("minizinc") and shutil.which("fzn-gecode")):
+        pytest.skip("no MiniZinc")
     ended = run(smoke.script, smoke.arguments, tmp_path)
     assert ended.returncode == 0, ended.stderr
     assert smoke.says in ended.stdout
