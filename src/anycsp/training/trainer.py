@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,22 +27,17 @@ from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.native_ops import fastest
 from anycsp.neural.operations import Operations
 from anycsp.neural.policy import PolicyNetwork
-from anycsp.neural.sampling import sample_local
 from anycsp.neural.temperature import Temperature, as_range
 from anycsp.neural.weights import PolicyConfig, parameter_shapes
 from anycsp.schema import shown
 from anycsp.training import checkpoint
 from anycsp.training.checkpoint import Counters, Expected, check_tensors
 from anycsp.training.config import ConfigError, TrainingConfig
-from anycsp.training.distill import lesson
 from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
-from anycsp.training.pool import Pool
 from anycsp.training.profile import ProfiledOperations, TrainingProfile
-from anycsp.training.reinforce import RunningScale, move_reward, reinforce
-from anycsp.training.rollout import rollout
+from anycsp.training.subject import Subject
 from anycsp.training.validation import ValidationSet
-from anycsp.training.walk import SearchState
 
 LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
@@ -48,12 +45,15 @@ CHECKPOINT_SECONDS = 300
 """Of training between checkpoints: what a crash can cost."""
 EXPLOSION = 1000
 """A gradient so many times its usual norm skips the update: clipping bounds its length, not where it points."""
-FIXED = ("distribution", "parameters", "seed", "policy", "start_from", "teacher", "instances", "replicas", "window")
+FIXED = (
+    "distribution", "parameters", "seed", "policy", "start_from", "teacher", "subjects", "instances",
+    "replicas", "window",
+)  # fmt: skip
 """Settings that the state of a run depends on: resuming cannot change them."""
 COPIES = 5
 """Of every weight in memory: itself, its average, its gradient, two moments of Adam."""
-_SAMPLING_STREAM = 1 << 60
-"""Keeps the draws of the search apart from those of initial assignments."""
+_SUBJECT_STREAM = 1 << 42
+"""Keeps the draw of subjects apart from that of instances."""
 
 
 class Trainer:
@@ -73,9 +73,7 @@ class Trainer:
         self.averaged = deepcopy(self.policy).requires_grad_(False)
         betas = (0.9, float(config.beta2))
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=betas)
-        self.scale = RunningScale()
-        self.teacher = _teacher(config) if config.teacher else None
-        self.pool = Pool(config, config.policy.hidden + (self.teacher.config.hidden if self.teacher else 0))
+        self.subjects = [Subject(taught) for taught in config.taught()]
         self.counters = Counters()
         self.timing: dict[str, float] = defaultdict(float)
         """Seconds by part: draw and compile, forward, backward, optimizer, validation."""
@@ -92,7 +90,7 @@ class Trainer:
             keep_freed_memory()
             self._run(stop or threading.Event(), quiet)
         finally:
-            self.pool.close()
+            self.close()
         return self.counters
 
     def _run(self, stop: threading.Event, quiet: bool) -> None:
@@ -139,10 +137,11 @@ class Trainer:
     def update(self) -> dict[str, float]:
         """One window and one step of the optimizer; returns what is logged of it."""
         config, counters = self.config, self.counters
+        subject = self.subject
         with self._timed("draw and compile"):
-            self.pool.refresh()
+            subject.pool.refresh()
         with self._timed("forward"):
-            loss, end, figures = self._explore() if self.teacher is None else self._imitate(self.teacher)
+            loss, end, figures = subject.attempt(self.policy, self.ops, counters.update)
         with self._timed("backward"):
             self.optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
@@ -155,63 +154,23 @@ class Trainer:
                     group["lr"] = self.learning_rate
                 self.optimizer.step()
                 self._average_weights()
-        self.pool.advanced(end)
+        subject.pool.advanced(end)
         counters.update += 1
         return {**figures, "gradient": norm, "learning_rate": self.learning_rate}
 
-    def _explore(self) -> tuple[Tensor, SearchState, dict[str, float]]:
-        """A window of search and its REINFORCE loss."""
-        config, pool = self.config, self.pool
-        window, end = rollout(
-            self.policy,
-            pool.batch,
-            pool.state,
-            config.window,
-            self._sample,
-            config.epsilon,
-            entropy=config.entropy_weight > 0,
-            move_reward=move_reward(config),
-            temperature=pool.temperature,
-            ops=self.ops,
-            guidance=config.guidance,
-        )
-        loss = reinforce(config, pool.batch, window, end.initial, pool.depth, self.scale)
-        figures = {
-            "return": float(loss.returns[0].mean()),
-            **self._figures(window.cost[-1], end),
-            "entropy": loss.entropy,
-        }
-        return loss.value, end, figures
+    @property
+    def subject(self) -> Subject:
+        """What the next update is about: drawn by the shares, from the number of the update alone."""
+        if len(self.subjects) == 1:
+            return self.subjects[0]
+        shares = np.array([subject.config.share for subject in self.subjects])
+        rng = np.random.default_rng([self.config.seed, _SUBJECT_STREAM, self.counters.update])
+        return self.subjects[int(rng.choice(len(shares), p=shares / shares.sum()))]
 
-    def _imitate(self, teacher: PolicyNetwork) -> tuple[Tensor, SearchState, dict[str, float]]:
-        """A window of search beside the teacher, which leads every other instance, and how far the policy is off."""
-        config, pool = self.config, self.pool
-        compared, end = lesson(
-            self.policy,
-            teacher,
-            pool.batch,
-            pool.state,
-            config.window,
-            self._sample,
-            torch.tensor([slot.index % 2 == 0 for slot in pool.slots]),
-            temperature=pool.temperature,
-            ops=self.ops,
-            guidance=config.guidance,
-        )
-        figures = {"divergence": float(compared.divergence.detach()), **self._figures(compared.cost, end)}
-        return compared.divergence, end, figures
-
-    def _figures(self, cost: Tensor, end: SearchState) -> dict[str, float]:
-        depth = float(self.pool.depth.double().mean())
-        return {"cost": float(cost.mean()), "best": float(end.best.mean()), "depth": depth}
-
-    def _sample(self, logits: Tensor, positions: Tensor, step: int) -> Tensor:
-        config, graph = self.config, self.pool.batch.graph
-        at = step + self.counters.update * config.window
-        draw = (config.seed ^ _SAMPLING_STREAM, range(config.replicas), at)
-        if config.policy.sampling == "local":
-            return sample_local(graph, logits, positions, 1.0, *draw)
-        return self.ops.draw(graph, logits, *draw)
+    def close(self) -> None:
+        """End the threads that draw instances."""
+        for subject in self.subjects:
+            subject.pool.close()
 
     @property
     def progress(self) -> float:
@@ -247,7 +206,10 @@ class Trainer:
         self.timing[part] += time.perf_counter() - began
 
     def _log_updates(self, log: RunLog, recent: list[dict[str, float]]) -> None:
-        means = {key: statistics.fmean(r[key] for r in recent) for key in recent[0]}
+        # A row has the same columns whatever its updates were about; nan where none of them has such a figure.
+        names = dict.fromkeys(chain(*(subject.merit for subject in self.subjects), recent[0]))
+        of_all = {name: [figures[name] for figures in recent if name in figures] for name in names}
+        means = {name: statistics.fmean(values) if values else math.nan for name, values in of_all.items()}
         log.row("train", {**self._position(), **means, "skipped": self.counters.skipped})
         log.progress(self.progress, f"update {self.counters.update}  {_headline(means)}")
 
@@ -306,16 +268,18 @@ class Trainer:
 
     def save(self) -> None:
         """Write a checkpoint that `resume` continues from as if nothing had happened."""
-        self.counters.scale_square, self.counters.scale_weight = self.scale.square, self.scale.weight
         tensors: dict[str, Tensor] = {f"policy.{k}": v for k, v in self.policy.state_dict().items()}
         tensors |= {f"averaged.{k}": v for k, v in self.averaged.state_dict().items()}
         for name, parameter in self.policy.named_parameters():
             tensors |= {f"adam.{name}.{k}": v for k, v in self.optimizer.state.get(parameter, {}).items()}
-        facts: dict[str, Any] = {"config": self.config.to_table(), "counters": asdict(self.counters)}
-        if self.pool.slots:
-            tensors |= {f"pool.{k}": v for k, v in vars(self.pool.state).items()}
-            facts["next_index"] = self.pool.next_index
-            facts["slots"] = [(slot.index, slot.depth, slot.lifetime) for slot in self.pool.slots]
+        for i, subject in enumerate(self.subjects):
+            if subject.pool.slots:
+                tensors |= {f"pool.{i}.{k}": v for k, v in vars(subject.pool.state).items()}
+        facts: dict[str, Any] = {
+            "config": self.config.to_table(),
+            "counters": asdict(self.counters),
+            "subjects": [subject.progress() for subject in self.subjects],
+        }
         checkpoint.write(self.folder, tensors, facts)
 
     @staticmethod
@@ -338,24 +302,22 @@ class Trainer:
         counters = Counters.from_table(facts["counters"], str(path))
         weights = {name: tensor for name, tensor in tensors.items() if not name.startswith("pool.")}
         check_tensors(weights, _expected_weights(config.policy, weights), path)
-        pool = _part(tensors, "pool.")
-        if pool and "slots" not in facts:
-            raise ModelError(f"{path}: the state of searches without their instances")
         trainer = Trainer(config, folder, resumed=True)
         trainer.counters = counters
-        trainer.scale = RunningScale(square=counters.scale_square, weight=counters.scale_weight)
         trainer.policy.load_state_dict(_part(weights, "policy."))
         trainer.averaged.load_state_dict(_part(weights, "averaged."))
         for name, parameter in trainer.policy.named_parameters():
             moments = _part(weights, f"adam.{name}.")
             if moments:
                 trainer.optimizer.state[parameter] = moments
-        if "slots" in facts:
-            try:
-                trainer.pool.restore(facts["slots"], facts["next_index"], pool, path)
-            except BaseException:
-                trainer.pool.close()
-                raise
+        try:
+            if len(facts["subjects"]) != len(trainer.subjects):
+                raise ModelError(f"{path}: not the subjects of its configuration")
+            for i, (subject, progress) in enumerate(zip(trainer.subjects, facts["subjects"], strict=True)):
+                subject.restore(progress, _part(tensors, f"pool.{i}."), path)
+        except BaseException:
+            trainer.close()
+            raise
         return trainer
 
 
@@ -377,19 +339,10 @@ def _first_weights(config: TrainingConfig) -> dict[str, Tensor]:
     return model.network().state_dict()
 
 
-def _teacher(config: TrainingConfig) -> PolicyNetwork:
-    teacher = load_model(config.teacher).network().requires_grad_(False)
-    if teacher.config.sampling == "local":
-        raise ConfigError(
-            f"training config: teacher = {config.teacher!r} draws moves, not values: it cannot be imitated"
-        )
-    return teacher
-
-
 def _headline(means: dict[str, float]) -> str:
-    """The figure of merit of recent updates: that of REINFORCE, or of distillation."""
-    name = "return" if "return" in means else "divergence"
-    return f"{name} {means[name]:.4f}"
+    """The figures of merit of recent updates: of REINFORCE, of distillation, of imitation."""
+    known = [name for name in ("return", "divergence", "surprise") if not math.isnan(means.get(name, math.nan))]
+    return "  ".join(f"{name} {means[name]:.4f}" for name in known)
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
