@@ -15,14 +15,31 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from anycsp import FormatError, Problem, ProblemError, distributions
+from anycsp import FormatError, Problem, ProblemError, distributions, solve
 from anycsp.distributions.colorable import hidden_coloring, intervals
 from anycsp.distributions.graphs import barabasi_albert, erdos_renyi, geometric, greedy_colors
+from anycsp.distributions.magic import constructed_square
+from anycsp.distributions.permutations import placed_queens, zigzag
+from anycsp.distributions.quasigroup import latin_square
+from anycsp.distributions.sudoku import filled_square
 from anycsp.formats import write
 from anycsp.graph import compile_graph
 from anycsp.model.builders import coloring_problem
 
-NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat")
+STRUCTURED: dict[str, dict[str, object]] = {
+    "quasigroup": {"order": [5, 9]},
+    "sudoku": {},
+    "magic-square": {"order": [3, 5]},
+    "magic-sequence": {"n": [8, 16]},
+    "equations": {"n": [6, 15]},
+    "knapsack": {"items": [10, 18], "dimensions": 2},
+    "timetable": {"classes": [2, 4], "hours": [8, 12]},
+    "jobshop": {"jobs": [3, 4], "machines": 3},
+    "queens": {"n": [6, 16]},
+    "all-interval": {"n": [6, 12]},
+}
+"""Distributions of draws that have a solution, with parameters that make them small."""
+NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat", *STRUCTURED)
 
 
 def draws(name: str, count: int, **parameters: object) -> list[Problem]:
@@ -42,6 +59,41 @@ def test_a_draw_depends_on_seed_and_index_only(name: str) -> None:
     assert content(distributions.draw(distributions.get(name), 1, 3)) == content(third)
     assert content(distributions.draw(distribution, 1, 4)) != content(third)
     assert content(distributions.draw(distribution, 2, 3)) != content(third)
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_structured_draws_have_a_solution(name: str) -> None:
+    for problem in draws(name, 5, **STRUCTURED[name]):
+        assert solve(problem, time_limit=5, threads=1).status == "satisfied"
+
+
+def test_structured_draws_ask_for_no_more_than_their_own_solution() -> None:
+    """Seven of a kind, larger than the search above can be trusted with."""
+    rng = np.random.default_rng(5)
+    for _ in range(7):
+        square = latin_square(rng, 12)
+        assert (np.sort(square, axis=0) == np.arange(12)[:, None]).all()
+        assert (np.sort(square, axis=1) == np.arange(12)).all()
+        boxes = filled_square(rng, 3).reshape(3, 3, 3, 3).swapaxes(1, 2).reshape(9, 9)
+        assert (np.sort(boxes, axis=1) == np.arange(1, 10)).all()
+    for n in range(4, 40):
+        queens, rows = placed_queens(rng, n), np.arange(n)
+        assert len(set(queens)) == len(set(queens + rows)) == len(set(queens - rows)) == n
+        assert len(set(np.abs(np.diff(zigzag(rng, n))))) == n - 1
+    for n in range(3, 20):
+        square = constructed_square(n)
+        lines = [*square, *square.T, np.diag(square), np.diag(square[::-1])]
+        assert {int(line.sum()) for line in lines} == {n * (n * n + 1) // 2}
+        assert sorted(square.flat) == list(range(1, n * n + 1))
+
+
+@pytest.mark.parametrize("name", ["knapsack", "jobshop"])
+def test_what_is_asked_for_may_be_an_objective(name: str) -> None:
+    wanted = {"knapsack": {"maximize": True}, "jobshop": {"minimize": True}}[name]
+    (problem,) = draws(name, 1, **STRUCTURED[name], **wanted)
+    result = solve(problem, steps=20_000, threads=1)
+    assert result.status in ("satisfied", "optimal")
+    assert result.objective is not None
 
 
 def test_sat_is_uniform_3sat_at_density_4_to_5() -> None:

@@ -11,13 +11,20 @@ import numpy as np
 from anycsp.distributions.base import Distribution
 from anycsp.distributions.colorable import Colorable
 from anycsp.distributions.coloring import Coloring
+from anycsp.distributions.equations import Equations, Knapsack
 from anycsp.distributions.files import Files
 from anycsp.distributions.hook import Hook
+from anycsp.distributions.jobshop import JobShop
+from anycsp.distributions.magic import MagicSequence, MagicSquare
 from anycsp.distributions.maxcut import MaxCut
 from anycsp.distributions.mixture import Mixture
 from anycsp.distributions.parameters import as_list, check_names
+from anycsp.distributions.permutations import AllInterval, Queens
+from anycsp.distributions.quasigroup import Quasigroup
 from anycsp.distributions.rb import ForcedRB, ModelRB
 from anycsp.distributions.sat import maxsat, maxsat_10k, sat
+from anycsp.distributions.sudoku import Sudoku
+from anycsp.distributions.timetable import Timetable
 from anycsp.errors import ProblemError
 from anycsp.model.problem import Problem
 from anycsp.schema import shown
@@ -43,6 +50,16 @@ _REGISTRY: dict[str, Callable[..., Distribution]] = {
     "sat": sat,
     "maxsat": maxsat,
     "maxsat-10k": maxsat_10k,
+    "quasigroup": Quasigroup,
+    "sudoku": Sudoku,
+    "magic-square": MagicSquare,
+    "magic-sequence": MagicSequence,
+    "equations": Equations,
+    "knapsack": Knapsack,
+    "timetable": Timetable,
+    "jobshop": JobShop,
+    "queens": Queens,
+    "all-interval": AllInterval,
     "mixture": _mixture,
 }
 NAMES = tuple(_REGISTRY)
