@@ -400,7 +400,7 @@ def test_carried_searches_keep_their_state_when_others_are_replaced(tmp_path: Pa
     trainer = Trainer(replace(SMALL, lifetime="fixed"), tmp_path)
     for _ in range(3):
         trainer.update()
-    pool = trainer.pool
+    pool = trainer.subjects[0].pool
     carried, old = pool.slots[1], pool.state.positions.clone()
     best = pool.state.best.clone()
     pool.slots[0].depth = pool.slots[0].lifetime

@@ -95,6 +95,7 @@ def _resumed(
 
 def _begun(config: Path | None, out: Path, start_from: str | None, overrides: tuple[str, ...]) -> Trainer:
     from anycsp.neural.models import load_model
+    from anycsp.neural.weights import widened
     from anycsp.training import checkpoint
     from anycsp.training.config import ConfigError, TrainingConfig
     from anycsp.training.trainer import Trainer
@@ -107,5 +108,8 @@ def _begun(config: Path | None, out: Path, start_from: str | None, overrides: tu
     if start_from is not None:
         settings = replace(settings, start_from=start_from)
         if not any(override.startswith("policy") for override in overrides):
-            settings = replace(settings, policy=load_model(start_from).weights.config)
+            model = load_model(start_from).weights
+            # Inputs that the configuration adds are kept: the policy begins by not reading them.
+            if widened(model, settings.policy) is None:
+                settings = replace(settings, policy=model.config)
     return Trainer(settings, out)

@@ -43,6 +43,7 @@ SETTINGS: Schema = {
     "training_temperature": row(ONE_TEMPERATURE, ONE_TEMPERATURE),
     "guidance": GUIDANCE,
     "reward": one_of("improve", "quality"),
+    "graded": FLAG,
     "discount": number(0, 1),
     "epsilon": number(0, 1),
     "baseline": one_of("none", "leave-one-out"),
@@ -66,8 +67,8 @@ SETTINGS: Schema = {
 
 SUBJECT = {
     "distribution", "parameters", "teacher", "teacher_temperature", "share", "instances", "replicas", "window", "depth",
-    "lifetime", "training_temperature", "guidance", "reward", "discount", "baseline", "normalise", "local_expectation",
-    "entropy_floor", "entropy_weight",
+    "lifetime", "training_temperature", "guidance", "reward", "graded", "discount", "baseline", "normalise",
+    "local_expectation", "entropy_floor", "entropy_weight",
 }  # fmt: skip
 """The settings that a subject may have of its own."""
 SEARCH = "search"
@@ -128,6 +129,8 @@ class TrainingConfig:
     # ── the loss ─────────────────────────────────────────────────────────────────────────────────
     reward: str = "improve"
     """"improve" (Eq. 4) or "quality" (the ablation)."""
+    graded: bool = False
+    """The reward counts how far constraints are from satisfied, not only whether: a sum that comes nearer pays."""
     discount: float = 0.75
     """λ of the returns G_t."""
     epsilon: float = 1e-5

@@ -22,6 +22,7 @@ from anycsp.neural.operations import Operations
 from anycsp.neural.policy import TORCH, PolicyNetwork
 from anycsp.search.choose import choose_strategy
 from anycsp.search.local import LocalSearch
+from anycsp.search.solve import solve
 from anycsp.training.rollout import Sampler
 from anycsp.training.walk import Batch, SearchState, Walk
 
@@ -49,6 +50,10 @@ def nearby_solutions(
     search = LocalSearch(graph, choose_strategy(problem), len(positions), seed)
     found = search.burst(positions, moves)
     solved = search.best_score()[:, 0] <= graph.constant[0, 3]
+    if not solved.all():  # where one strategy is stuck, propagation and the others may not be
+        result = solve(problem, steps=moves, threads=1, seed=seed)
+        found[~solved] = problem.positions(result.assignment)
+        solved[:] |= result.satisfied
     if bool((graph.domains.sizes == 2).all()):
         far = (found != positions).sum(axis=1) * 2 > problem.num_variables
         exchanged = far & solved & [problem.violation_of_positions(1 - run).violated == 0 for run in found]

@@ -66,6 +66,7 @@ class Subject:
             temperature=pool.temperature,
             ops=ops,
             guidance=config.guidance,
+            graded=config.graded,
         )
         loss = reinforce(config, pool.batch, window, end.initial, pool.depth, self.scale)
         figures = {"return": float(loss.returns[0].mean()), "entropy": loss.entropy}

@@ -28,7 +28,7 @@ from anycsp.neural.native_ops import fastest
 from anycsp.neural.operations import Operations
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.temperature import Temperature, as_range
-from anycsp.neural.weights import PolicyConfig, parameter_shapes
+from anycsp.neural.weights import PolicyConfig, parameter_shapes, widened
 from anycsp.schema import shown
 from anycsp.training import checkpoint
 from anycsp.training.checkpoint import Counters, Expected, check_tensors
@@ -333,10 +333,10 @@ def _expected_weights(policy: PolicyConfig, found: Mapping[str, Tensor]) -> dict
 
 
 def _first_weights(config: TrainingConfig) -> dict[str, Tensor]:
-    model = load_model(config.start_from)
-    if model.weights.config != config.policy:
+    weights = widened(load_model(config.start_from).weights, config.policy)
+    if weights is None:
         raise ConfigError(f"training config: policy differs from that of start_from = {config.start_from!r}")
-    return model.network().state_dict()
+    return PolicyNetwork.of(weights).state_dict()
 
 
 def _headline(means: dict[str, float]) -> str:
