@@ -72,7 +72,7 @@ void bind_propagation(nb::module_& m) {
             nb::arg("problem"), nb::arg("families"), nb::arg("enforced"), nb::arg("external").none(),
             nb::arg("seconds") = 1e9)
         .def("propagate", &Network::propagate, nb::call_guard<nb::gil_scoped_release>())
-        .def("probe", &Network::probe, nb::call_guard<nb::gil_scoped_release>())
+        .def("probe", &Network::probe, nb::arg("most_barren"), nb::call_guard<nb::gil_scoped_release>())
         .def_prop_ro("failed", [](Network& self) { return self.failed; })
         .def_prop_ro("late", [](Network& self) { return self.late; })
         .def("domains", &domains_of);

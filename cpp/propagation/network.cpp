@@ -145,7 +145,8 @@ bool Network::propagate() {
     }
 }
 
-bool Network::probe() {
+bool Network::probe(int64_t most_barren) {
+    int64_t barren = 0;
     for (bool again = true; again;) {
         again = false;
         for (int32_t x = 0; x < problem_->variables; ++x) {
@@ -157,7 +158,9 @@ bool Network::probe() {
                 const bool stopped = late;
                 store_.pop();
                 if (stopped || Clock::now() >= deadline) return true;
+                if (possible && ++barren >= most_barren) return true;
                 if (!possible) {
+                    barren = 0;
                     if (!store_.remove(x, v) || !propagate()) return false;
                     if (late) return true;
                     again = true;

@@ -32,8 +32,9 @@ class Network {
     // A nogood: not all of these positions (value vertices) at once. At the root only.
     bool forbid(std::vector<int32_t> literals) { return clauses_.add(store_, std::move(literals), -1); }
 
-    // Fix each value in turn and remove those that fail, until nothing changes or the deadline passes.
-    bool probe();
+    // Fix each value in turn and remove those that fail, until nothing changes, `most_barren` values in a row have
+    // removed nothing, or the deadline passes.
+    bool probe(int64_t most_barren);
 
     // The propagator of the constraint that bounds the objective.
     Propagator* find(int32_t constraint);

@@ -17,7 +17,8 @@ import pytest
 
 from anycsp import Problem, native
 from anycsp.cli import COMMANDS, run
-from anycsp.cli.progress import ProgressLine
+from anycsp.cli.progress import BARS, CURVE_WIDTH, ProgressLine, curve
+from anycsp.deadline import NEVER, Deadline
 from anycsp.formats import read, write
 from anycsp.neural.profile import PHASES
 
@@ -466,17 +467,27 @@ def test_internal_errors_exit_with_1_and_one_line(
 def test_the_progress_line_tells_best_step_rate_and_time_left() -> None:
     from anycsp.search import Progress
 
-    line = ProgressLine(enabled=True, time_limit=10.0, steps=None)
+    line = ProgressLine(enabled=True, deadline=Deadline.after(6.0), steps=None)
     progress = Progress(step=2000, seconds=4.0, violated=3, violated_weight=3.0, hard_violated=0, improved=False)
     assert line.text(progress, "3") == "best 3  step 2,000  500 steps/s  4 s  6 s left"
-    assert ProgressLine(True, None, 3000).text(progress, "3").endswith("2 s left")
+    assert ProgressLine(True, NEVER, 3000).text(progress, "3").endswith("2 s left")
+
+
+def test_the_curve_falls_from_the_first_value_to_the_last() -> None:
+    falling = curve([1000.0, 100.0, 10.0, 0.0])
+    assert falling[0] == BARS[-1]
+    assert falling[-1] == BARS[0]
+    assert list(falling) == sorted(falling, reverse=True)
+    long = curve([float(1000 - i) for i in range(1000)])
+    assert len(long) == CURVE_WIDTH
+    assert (long[0], long[-1]) == (BARS[-1], BARS[0])
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
 def test_progress_shows_on_a_terminal_and_not_in_a_pipe(tmp_path: Path, model: Path) -> None:
     path = tmp_path / "x.cnf"
     path.write_text(CONTRADICTION)
-    options = ["--model", str(model), "--time-limit", "1", "--threads", "1"]
+    options = ["--model", str(model), "--time-limit", "4", "--threads", "1"]  # a busy machine starts slowly
     piped = subprocess.run(command("solve", str(path), *options), capture_output=True, text=True, check=False)
     assert piped.stderr == ""
     terminal, end = os.openpty()

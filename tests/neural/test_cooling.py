@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from anycsp import AnyCSPError, Problem, native, solve
+from anycsp.deadline import Deadline
 from anycsp.graph import compile_graph
 from anycsp.neural.cooling import FIRST_CYCLE, GROWTH, LONGEST_CYCLES, CoolingEngine
 from anycsp.neural.engine_torch import TorchEngine
@@ -62,7 +63,7 @@ class Recorder(TorchEngine):
 @pytest.mark.parametrize("last", [1, 50, 199, 600, 601, 5000, 30_000])
 def test_every_cycle_cools_and_the_last_ends_with_the_search(last: int, run: int) -> None:
     recorder = Recorder()
-    search = CoolingEngine(recorder, 2, 2.0, 0.2, steps=last, seconds=None)
+    search = CoolingEngine(recorder, 2, 2.0, 0.2, steps=last)
     search.start()
     while search.steps < last:
         assert 0 < search.advance(min(37, last - search.steps)) <= 37
@@ -84,7 +85,7 @@ def test_every_cycle_cools_and_the_last_ends_with_the_search(last: int, run: int
 
 def test_cycles_that_stopped_growing_are_new_tries() -> None:
     recorder = Recorder(runs=5)
-    search = CoolingEngine(recorder, 5, 2.0, 0.2, steps=30_000, seconds=None)
+    search = CoolingEngine(recorder, 5, 2.0, 0.2, steps=30_000)
     search.start()
     while search.steps < 30_000:
         search.advance(1000)
@@ -95,7 +96,7 @@ def test_cycles_that_stopped_growing_are_new_tries() -> None:
 
 def test_a_single_runs_cycles_go_on_growing() -> None:
     recorder = Recorder(runs=1)
-    search = CoolingEngine(recorder, 1, 2.0, 0.2, steps=30_000, seconds=None)
+    search = CoolingEngine(recorder, 1, 2.0, 0.2, steps=30_000)
     search.start()
     while search.steps < 30_000:
         search.advance(30_000 - search.steps)
@@ -106,7 +107,7 @@ def test_a_single_runs_cycles_go_on_growing() -> None:
 def test_with_a_time_limit_the_last_cycle_ends_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder()
     monkeypatch.setattr("time.perf_counter", lambda: 0.01 * recorder.steps)  # a hundred steps a second
-    search = CoolingEngine(recorder, 2, 2.0, 0.2, steps=None, seconds=20.0)
+    search = CoolingEngine(recorder, 2, 2.0, 0.2, steps=None, deadline=Deadline.after(20.0))
     search.start()
     while search.steps < 2000:
         search.advance(64)
@@ -120,8 +121,8 @@ def test_native_and_torch_cool_alike() -> None:
     from anycsp.neural.engine_native import NativeEngine
 
     graph, network = TensorGraph(compile_graph(unsatisfiable())), policy()
-    slow = CoolingEngine(TorchEngine(graph, network, 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
-    fast = CoolingEngine(NativeEngine(graph.topology, network.weights(), 3, 5), 3, 3.0, 0.1, steps=40, seconds=None)
+    slow = CoolingEngine(TorchEngine(graph, network, 3, 5), 3, 3.0, 0.1, steps=40)
+    fast = CoolingEngine(NativeEngine(graph.topology, network.weights(), 3, 5), 3, 3.0, 0.1, steps=40)
     for engine in (slow, fast):
         engine.start()
         engine.advance(40)

@@ -44,7 +44,7 @@ def test_no_value_of_a_solution_is_removed(family: Family, seed: int) -> None:
     possible, probed = network.propagate(), None
     if possible:
         kept = network.domains().astype(bool)
-        probed = network.probe()
+        probed = network.probe(1 << 30)
         kept_after_probing = network.domains().astype(bool)
     start = problem.domains.start[:-1]
     every = solutions(problem)

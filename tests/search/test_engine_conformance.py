@@ -19,6 +19,7 @@ import torch
 from random_problems import random_positions, random_problem
 
 from anycsp import Problem, ProblemError, distributions, native, solve
+from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import Engine, Improvement
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.neural.cooling import CoolingEngine
@@ -40,12 +41,12 @@ RUNS = 3
 
 @dataclass(frozen=True)
 class Made:
-    """What an engine is made of; `steps` and `seconds` say when the search will end, where that is known."""
+    """What an engine is made of; `steps` and `deadline` say when the search will end, where that is known."""
 
     graph: ConstraintValueGraph
     seed: int = 0
     steps: int | None = None
-    seconds: float | None = None
+    deadline: Deadline = NEVER
 
 
 def untrained(sampling: str = "global") -> Model:
@@ -54,7 +55,7 @@ def untrained(sampling: str = "global") -> Model:
 
 
 def local(strategy: str) -> Callable[[Made], Engine]:
-    return lambda of: LocalSearch(of.graph, strategy, RUNS, of.seed, 1, steps=of.steps, seconds=of.seconds)
+    return lambda of: LocalSearch(of.graph, strategy, RUNS, of.seed, 1, steps=of.steps, deadline=of.deadline)
 
 
 def neural_native(sampling: str) -> Callable[[Made], Engine]:
@@ -67,11 +68,11 @@ def neural_torch(sampling: str) -> Callable[[Made], Engine]:
 
 def cooled(of: Made) -> Engine:
     engine = NativeEngine(of.graph, untrained().weights, RUNS, of.seed)
-    return CoolingEngine(engine, RUNS, 1.5, 0.5, of.steps, of.seconds)
+    return CoolingEngine(engine, RUNS, 1.5, 0.5, of.steps, of.deadline)
 
 
 def hybrid(of: Made) -> Engine:
-    return HybridSearch(of.graph, untrained(), "tabu", RUNS, of.seed, 1.0, 1, steps=of.steps, seconds=of.seconds)
+    return HybridSearch(of.graph, untrained(), "tabu", RUNS, of.seed, 1.0, 1, steps=of.steps, deadline=of.deadline)
 
 
 ENGINES: dict[str, Callable[[Made], Engine]] = {
@@ -215,9 +216,9 @@ def test_a_slice_ends_in_time(make: Callable[[Made], Engine]) -> None:
 @every_engine
 def test_a_time_limit_and_a_request_to_stop_end_it(make: Callable[[Made], Engine]) -> None:
     graph = compile_graph(cut())
-    engine = make(Made(graph, seconds=0.3))
+    engine = make(Made(graph, deadline=Deadline.after(0.3)))
     engine.start()
-    outcome = drive(engine, Limits(seconds=0.3))
+    outcome = drive(engine, Limits(Deadline.after(0.3)))
     assert not outcome.interrupted
     assert 0.2 < outcome.seconds < 0.3 + 1.0
     stop = threading.Event()
@@ -286,7 +287,7 @@ def test_a_problem_without_choice_ends(make: Callable[[Made], Engine]) -> None:
     problem.add_all_different(problem.add_variables(2, [7]))
     engine = make(Made(compile_graph(problem), steps=30))
     engine.start()
-    outcome = drive(engine, Limits(seconds=0.2, steps=30))
+    outcome = drive(engine, Limits(Deadline.after(0.2), steps=30))
     assert told(outcome.best) == (1, 1.0, 0)
     assert outcome.seconds < 5
 

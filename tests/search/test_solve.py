@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from random_problems import random_problem
 
 from anycsp import AnyCSPError, Problem, ProblemError, solve
+from anycsp.deadline import Deadline
 from anycsp.graph import compile_graph
 from anycsp.neural.engine_torch import TorchEngine
 from anycsp.neural.models import Model
@@ -125,7 +126,7 @@ def test_no_step_is_begun_that_would_end_after_the_time_limit() -> None:
 
     engine = SlowSearch(TensorGraph(compile_graph(unsatisfiable())), untrained().network(), 1, seed=0)
     engine.start()
-    outcome = drive(engine, Limits(seconds=0.7))
+    outcome = drive(engine, Limits(Deadline.after(0.7)))
     assert 2 <= engine.steps <= 3
     assert outcome.seconds < 0.7
 

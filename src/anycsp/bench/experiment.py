@@ -10,8 +10,11 @@ from typing import Literal
 from anycsp.bench.baseline import Limit
 from anycsp.model.problem import Problem
 
-BudgetName = Literal["quick", "paper"]
-BUDGETS: tuple[BudgetName, ...] = ("quick", "paper")
+BudgetName = Literal["quick", "standard", "paper"]
+BUDGETS: tuple[BudgetName, ...] = ("quick", "standard", "paper")
+
+STANDARD = Limit(30.0)
+"""What every system gets in the standard budget: 30 s on one thread, whatever the experiment, so that they compare."""
 
 Measure = Literal["solved", "deviation", "violated"]
 """What a table's cell says: instances solved; mean distance of the cut from the best known; mean violated weight."""
@@ -47,7 +50,7 @@ class Experiment:
     """By group."""
     group_limits: Mapping[str, Mapping[BudgetName, Limit]] = field(default_factory=dict)
     """Limits of groups that differ from the rest."""
-    seeds: Mapping[BudgetName, int] = field(default_factory=lambda: {"quick": 1, "paper": 1})
+    seeds: Mapping[BudgetName, int] = field(default_factory=lambda: dict.fromkeys(BUDGETS, 1))
     """How often every system runs on every instance, with seeds 0, 1, …"""
     frames: int = 0
     """Record the assignments of this many steps, for a picture."""

@@ -10,12 +10,14 @@ import importlib
 import io
 import os
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import click
 
+from anycsp.deadline import process_began
 from anycsp.errors import AnyCSPError
 
 COMMANDS = {
@@ -84,10 +86,12 @@ def anycsp() -> None:
     """
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code. Every error a user can cause is one line on stderr and exit code 2."""
+def run(arguments: Sequence[str] | None = None, began: float | None = None) -> int:
+    """Run one command; its exit code. Every error a user can cause is one line on stderr and exit code 2. A limit of
+    time counts from `began`, by default from this call."""
     try:
-        code = anycsp.main(args=arguments, prog_name="anycsp", standalone_mode=False)
+        began = time.perf_counter() if began is None else began
+        code = anycsp.main(args=arguments, prog_name="anycsp", standalone_mode=False, obj=began)
         return code if isinstance(code, int) else 0
     except click.UsageError as error:
         where = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
@@ -120,4 +124,4 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may hold any bytes
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # not the line of code that warns
-    sys.exit(run())
+    sys.exit(run(began=process_began()))

@@ -24,7 +24,7 @@ NAMES = ("rb50", "coloring", "gset", "satlib", "max-k-sat", "cross", "ablation",
     help="Folder of benchmark instances (gset/, col/, satlib/, rb50/); default: $ANYCSP_DATA.",
 )
 @click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder for the results.")
-@click.option("--budget", type=click.Choice(["quick", "paper"]), default="quick", show_default=True)
+@click.option("--budget", type=click.Choice(["quick", "standard", "paper"]), default="quick", show_default=True)
 @click.option("--solvers", help="Only these, comma-separated; `--plan` lists them.")
 @click.option(
     "--models",
@@ -51,7 +51,11 @@ def bench(
     """
     from anycsp.bench.experiments import experiment
     from anycsp.bench.journal import FILE, read_records
-    from anycsp.bench.progress import Progress
+
+    try:
+        from anycsp.bench.progress import Progress
+    except ImportError:
+        raise AnyCSPError("benchmarks need the extra: pip install 'anycsp[bench]'") from None
     from anycsp.bench.runner import plan, run
 
     chosen = [experiment(name) for name in (NAMES if "all" in experiments else dict.fromkeys(experiments))]

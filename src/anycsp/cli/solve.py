@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,12 @@ from anycsp.cli.options import (
     warn,
 )
 from anycsp.cli.progress import ProgressLine
+from anycsp.deadline import DEFAULT_SECONDS, Deadline
 from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
-from anycsp.formats.files import load, write_whole
+from anycsp.formats.files import check_writable, load, write_whole
 from anycsp.interrupts import stop_instead
 from anycsp.model.problem import Problem
 
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20}
 """Those of the solver competitions; every other status ends with 0."""
+
+LEAST_SECONDS = 0.1
+"""Of search after reading, or as many as were asked for where that is less."""
 
 EPILOG = """
 \b
@@ -57,11 +62,21 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
 @click.option("--search", type=click.Choice(["auto", "neural", "local", "hybrid"]), default="auto", show_default=True)
-@click.option("--time-limit", type=click.FloatRange(min=0), metavar="S", help="Seconds of search; default 10.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds from the start of the program to the answer; default 10, or none with --steps.",
+)
 @click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Steps of search; default no limit.")
 @click.option("--runs", type=click.IntRange(min=1), metavar="R", help="Parallel runs; default the model's.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed, the same answer."
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Of all random numbers. With --steps and no --time-limit the same seed gives the same answer, however many "
+    "threads there are; a limit of time ends a search now sooner, now later.",
 )
 @click.option("--hint", type=click.Path(), metavar="FILE", help="Start from this answer (JSON or `v` lines).")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
@@ -78,7 +93,10 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
+@click.pass_obj
 def solve(
+    began: float,
+    /,
     file: str,
     format_name: str | None,
     colors: int | None,
@@ -86,20 +104,27 @@ def solve(
     as_json: bool,
     trace: str | None,
     quiet: bool,
+    time_limit: float | None,
     **options: Any,
 ) -> int:
     """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
-    source = load(file)
+    if trace:
+        check_writable(Path(trace))
+    deadline = _deadline(time_limit, options["steps"], began)
+    source = load(file, deadline)
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
     try:
         if chosen.takes_colors and colors is None:
-            problem, result = _fewest_colors(read_graph(source), file, report, hint, {**options, "stop": report.stop})
+            graph = read_graph(source)
+            limits = {"stop": report.stop, "time_limit": _extended(deadline, time_limit)}
+            problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
         else:
             problem = parse(source, format=format_name, colors=colors)
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
-            result = report.search(problem, hint=start, stop=report.stop, **options)
+            deadline = _extended(deadline, time_limit)
+            result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
     except UnsupportedError:
         report.unsupported()
         raise
@@ -107,12 +132,24 @@ def solve(
         raise FormatError(file, str(error)) from None
     except TooLargeError as error:
         raise TooLargeError(f"{file}: {error}") from None
+    report.answer(problem, result)
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
-    report.answer(problem, result)
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)
+
+
+def _deadline(time_limit: float | None, steps: int | None, began: float) -> Deadline:
+    """The limit counts from the start of the program, so that whoever waits for it knows when the answer is there."""
+    if time_limit is None and steps is None:
+        time_limit = DEFAULT_SECONDS
+    return Deadline.after(time_limit, began)
+
+
+def _extended(deadline: Deadline, time_limit: float | None) -> Deadline:
+    """Python alone may have used up a short limit; a small problem is solved in the time that this leaves it."""
+    return Deadline(max(deadline.at, time.perf_counter() + min(LEAST_SECONDS, time_limit or 0.0)))
 
 
 def _hint(path: str, chosen: Format, problem: Problem) -> Values:
@@ -173,12 +210,8 @@ class Report:
     def search(self, problem: Problem, **options: Any) -> Result:
         """Run the search, printing improvements as they come."""
         from anycsp.search import solve as run_search
-        from anycsp.search.options import DEFAULT_SECONDS
 
-        seconds, steps = options["time_limit"], options["steps"]
-        with ProgressLine(
-            not self._quiet, DEFAULT_SECONDS if (seconds, steps) == (None, None) else seconds, steps
-        ) as line:
+        with ProgressLine(not self._quiet, options["time_limit"], options["steps"]) as line:
             # On a terminal the progress line shows the best; `o` lines in between would tear it.
             stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
 
@@ -214,6 +247,8 @@ class Report:
             f"{result.steps} steps in {result.seconds:.2f} s, best at step {result.best_step}; "
             f"model {result.model}, search {result.search}, runs {result.runs}, seed {result.seed}"
         )
+        if result.refuted_by is not None and result.refuted_by >= 0:
+            self.comment(f"constraint {result.refuted_by + 1} has no assignment left: found by propagation")
         if result.objective is not None:
             self.comment(f"{result.objective['kind']} {result.objective['value']}")
         value = result.objective["value"] if result.objective and result.violated == 0 else None

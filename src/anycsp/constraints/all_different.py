@@ -7,13 +7,13 @@ different and none of them takes v, where excepted values never clash.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, edge_values
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Restriction, Terms, edge_values
 from anycsp.constraints.table import TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -37,6 +37,22 @@ class AllDifferentBlock(Block):
     @classmethod
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         return {"except_values": tuple(values for b in blocks for values in b.except_values)}
+
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        return {"except_values": tuple(self.except_values[row] for row in rows.tolist())}
+
+    def restricted(self, restriction: Restriction) -> AllDifferentBlock:
+        """A variable of one value leaves where nobody else of its scope can take that."""
+        after = restriction.after
+        edge_slot = np.repeat(np.arange(len(self.scope)), after.sizes[self.scope])
+        pairs = np.stack([self.slot_constraint()[edge_slot], edge_values(self.scope, after)], axis=1)
+        _, edge_bin, takers = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+        alone = np.ones(len(self.scope), dtype=np.bool_)
+        np.logical_and.at(alone, edge_slot, takers[edge_bin.reshape(-1)] == 1)
+        return replace(self, **self._without(alone & restriction.fixed[self.scope]))
+
+    def always_holds(self, domains: Domains) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.arity <= 1)
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         taken = domains.values[domains.start[self.scope] + positions[self.scope]]

@@ -15,6 +15,8 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -66,6 +68,41 @@ class Terms:
             np.concatenate([p.weight for p in parts]),
             np.concatenate([p.hard for p in parts]),
         )
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """Domains that have lost values: where every value that is left now stands."""
+
+    before: Domains
+    after: Domains
+    place: IntArray
+    """[values before]: the new position of each, −1 where it is gone."""
+
+    @staticmethod
+    def of(before: Domains, kept: npt.NDArray[np.bool_]) -> Restriction:
+        """`kept` is a flag per value; every domain keeps one at least."""
+        counted = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+        start = counted[before.start]
+        place = np.where(kept, counted[:-1] - np.repeat(start[:-1], before.sizes), -1)
+        return Restriction(before, Domains(start, before.values[kept]), place)
+
+    @property
+    def fixed(self) -> npt.NDArray[np.bool_]:
+        """[variables]: one value is left."""
+        return np.asarray(self.after.sizes == 1)
+
+    @cached_property
+    def shape(self) -> IntArray:
+        """[variables]: equal for those that had as many values and lost them at the same positions."""
+        shapes: dict[bytes, int] = {}
+        left, start = self.place >= 0, self.before.start.tolist()
+        rows = (left[a:b].tobytes() for a, b in pairwise(start))
+        return np.fromiter((shapes.setdefault(row, len(shapes)) for row in rows), np.int64, len(start) - 1)
+
+    def kept_edges(self, scope: IntArray) -> npt.NDArray[np.bool_]:
+        """[edges before] of these slots: the value is left."""
+        return np.asarray(self.place[ragged_rows(self.before.start, scope)[1]] >= 0)
 
 
 FAMILIES: dict[str, type[Block]] = {}
@@ -132,7 +169,7 @@ class Block(ABC):
 
     def rules_out(self, domains: Domains) -> IntArray:
         """[slots]: how many values of this variable the constraint rules out at most, whatever the others take. All
-        of them, unless the family knows better; one that does also has `allowed` and `take`."""
+        of them, unless the family knows better; one that does also has `allowed`."""
         return domains.sizes[self.scope].astype(np.int64)
 
     def allowed(self, row: int, variable: int, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
@@ -141,7 +178,34 @@ class Block(ABC):
 
     def take(self, rows: IntArray) -> Self:
         """Only these constraints."""
-        raise NotImplementedError(type(self).__name__)
+        start, slots = ragged_rows(self.scope_start, rows)
+        own = self._take_fields(rows, slots)
+        return replace(self, terms=self.terms.take(rows), scope_start=start, scope=self.scope[slots], **own)
+
+    @abstractmethod
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        """The family's own fields for these constraints, whose slots are those."""
+
+    def restricted(self, restriction: Restriction) -> Block:
+        """The same constraints over smaller domains: satisfied by the very assignments of what is left. A variable of
+        one value leaves the scope where the family can say the rest without it. Families that keep values, not
+        positions, have nothing to do."""
+        return self
+
+    def always_holds(self, domains: Domains) -> npt.NDArray[np.bool_]:
+        """[constraints]: whatever the assignment. Those without variables that hold, and what a family can tell."""
+        empty: npt.NDArray[np.bool_] = np.asarray(self.arity == 0)
+        if empty.any():
+            empty &= self.satisfied(domains, np.zeros(len(domains.sizes), dtype=np.int64))
+        return empty
+
+    def _without(self, leaves: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        """The scopes without these slots."""
+        stays = np.bincount(self.slot_constraint()[~leaves], minlength=len(self))
+        return {
+            "scope_start": np.concatenate([[0], np.cumsum(stays)]).astype(np.int64),
+            "scope": self.scope[~leaves],
+        }
 
     @abstractmethod
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from anycsp.constraints.base import (
     IntArray,
     Labelling,
     Positions,
+    Restriction,
     Terms,
-    ragged_rows,
 )
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -83,9 +83,16 @@ class ClauseBlock(Block):
             result[forbidden[own]] = False
         return result
 
-    def take(self, rows: IntArray) -> ClauseBlock:
-        start, slots = ragged_rows(self.scope_start, rows)
-        return ClauseBlock(self.terms.take(rows), start, self.scope[slots], self.forbidden[slots], self.tautology[rows])
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        return {"forbidden": self.forbidden[slots], "tautology": self.tautology[rows]}
+
+    def restricted(self, restriction: Restriction) -> ClauseBlock:
+        """A literal whose forbidden value is gone satisfies its clause; a variable that is left there is no help."""
+        forbidden = restriction.place[restriction.before.start[self.scope] + self.forbidden]
+        tautology = self.tautology.copy()
+        tautology[self.slot_constraint()[forbidden < 0]] = True
+        leaves = restriction.fixed[self.scope] | tautology[self.slot_constraint()]
+        return replace(self, **self._without(leaves), forbidden=forbidden[~leaves], tautology=tautology)
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         slots = slice(self.scope_start[row], self.scope_start[row + 1])

@@ -67,6 +67,28 @@ class ComparisonBlock(Block):
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         return {name: np.concatenate([getattr(b, name) for b in blocks]) for name in ("operator", "bound")}
 
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        return {"operator": self.operator[rows], "bound": self.bound[rows]}
+
+    def _fold(self, leaves: npt.NDArray[np.bool_], term: IntArray) -> dict[str, Any]:
+        """The scopes without these slots of a sum, whose terms ([slots]) move to the right side."""
+        bound = self.bound.copy()
+        np.subtract.at(bound, self.slot_constraint()[leaves], term[leaves])
+        return {**self._without(leaves), "bound": bound}
+
+    def _holds_for_sums(self, edge_term: IntArray, sizes: IntArray) -> npt.NDArray[np.bool_]:
+        """[constraints]: a sum holds both at its least and at its greatest, and so (but for ≠) between. `edge_term` is
+        what each value adds, `sizes` the number of values of each slot."""
+        first = np.cumsum(sizes) - sizes
+        slot = self.slot_constraint()
+        holds: npt.NDArray[np.bool_] = np.asarray(self.operator != OPERATORS.index("!="))
+        for extreme in (np.minimum, np.maximum):
+            total = -self.bound
+            if len(sizes):
+                np.add.at(total, slot, extreme.reduceat(edge_term, first))
+            holds &= compare(total, self.operator)
+        return holds
+
     def _describe_comparison(self, row: int) -> dict[str, Any]:
         return {"operator": OPERATORS[self.operator[row]], "bound": int(self.bound[row])}
 

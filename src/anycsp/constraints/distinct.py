@@ -57,6 +57,10 @@ class DistinctBlock(ComparisonBlock):
             "has_result": np.concatenate([b.has_result for b in blocks]),
         }
 
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        excepted = tuple(self.except_values[row] for row in rows.tolist())
+        return {**super()._take_fields(rows, slots), "except_values": excepted, "has_result": self.has_result[rows]}
+
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         taken = domains.values[domains.start[self.scope] + positions[self.scope]]
         difference = -self.bound

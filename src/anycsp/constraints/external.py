@@ -54,6 +54,9 @@ class ExternalBlock(Block):
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         return {"function": tuple(f for b in blocks for f in b.function)}
 
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        return {"function": tuple(self.function[row] for row in rows.tolist())}
+
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         values = domains.values[domains.start[self.scope] + positions[self.scope]]
         result = np.zeros(len(self), dtype=np.bool_)

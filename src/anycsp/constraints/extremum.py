@@ -7,13 +7,13 @@ own variable a constraint has the second largest where that variable alone holds
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import IntArray, Labelling, Positions, Terms
+from anycsp.constraints.base import IntArray, Labelling, Positions, Restriction, Terms, ragged_rows
 from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -63,6 +63,16 @@ class ExtremumBlock(ComparisonBlock):
             "term": np.concatenate([b.term for b in blocks]),
             "has_result": np.concatenate([b.has_result for b in blocks]),
         }
+
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        start, own = ragged_rows(self.term_start, slots)
+        fields = {"term_start": start, "term": self.term[own], "has_result": self.has_result[rows]}
+        return {**super()._take_fields(rows, slots), **fields}
+
+    def restricted(self, restriction: Restriction) -> ExtremumBlock:
+        sizes = restriction.after.sizes[self.scope]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return replace(self, term_start=start, term=self.term[restriction.kept_edges(self.scope)])
 
     def _is_result(self) -> npt.NDArray[np.bool_]:
         result = np.zeros(len(self.scope), dtype=np.bool_)

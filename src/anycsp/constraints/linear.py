@@ -6,13 +6,13 @@ Labels from the residual: with the current sum S, edge (C, X_i = v) is S + a_i·
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values
+from anycsp.constraints.base import IntArray, Labelling, Positions, Restriction, Terms, edge_values
 from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -62,6 +62,19 @@ class LinearBlock(ComparisonBlock):
     @classmethod
     def _concat_fields(cls, blocks: Sequence[Self]) -> dict[str, Any]:
         return {**super()._concat_fields(blocks), "coefficient": np.concatenate([b.coefficient for b in blocks])}
+
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        return {**super()._take_fields(rows, slots), "coefficient": self.coefficient[slots]}
+
+    def restricted(self, restriction: Restriction) -> LinearBlock:
+        leaves, after = restriction.fixed[self.scope], restriction.after
+        term = self.coefficient * after.values[after.start[self.scope]]
+        return replace(self, **self._fold(leaves, term), coefficient=self.coefficient[~leaves])
+
+    def always_holds(self, domains: Domains) -> npt.NDArray[np.bool_]:
+        sizes = domains.sizes[self.scope]
+        edge_term = np.repeat(self.coefficient, sizes) * edge_values(self.scope, domains)
+        return super().always_holds(domains) | self._holds_for_sums(edge_term, sizes)
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         values = domains.values[domains.start[self.scope] + positions[self.scope]]

@@ -60,6 +60,16 @@ class RuleBlock(Block):
             "parameter": np.concatenate([b.parameter for b in blocks]),
         }
 
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        start, own = ragged_rows(self.parameter_start, rows)
+        used, program = np.unique(self.program[rows], return_inverse=True)
+        return {
+            "program": program.astype(np.int64),
+            "programs": tuple(self.programs[i] for i in used.tolist()),
+            "parameter_start": start,
+            "parameter": self.parameter[own],
+        }
+
     def parameters_of(self, rows: IntArray) -> IntArray:
         """[rows, parameters] of constraints that share a program."""
         count = int(self.parameter_start[rows[0] + 1] - self.parameter_start[rows[0]]) if len(rows) else 0

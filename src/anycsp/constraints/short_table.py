@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms
+from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Restriction, Terms
 from anycsp.constraints.table import DENSE_LIMIT, TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -41,6 +41,16 @@ class ShortRelation:
     @cached_property
     def key(self) -> tuple[Any, ...]:
         return self.low.shape, self.allowed, self.low.tobytes(), self.high.tobytes()
+
+    def restricted(self, restriction: Restriction, scope: IntArray) -> ShortRelation:
+        """The values left of an interval are an interval of what is left."""
+        low, high = np.empty_like(self.low), np.empty_like(self.high)
+        for i, x in enumerate(scope.tolist()):
+            left = restriction.place[restriction.before.start[x] : restriction.before.start[x + 1]] >= 0
+            before = np.concatenate([[0], np.cumsum(left)])
+            low[:, i], high[:, i] = before[self.low[:, i]], before[self.high[:, i] + 1] - 1
+        some = (low <= high).all(axis=1)
+        return ShortRelation(low[some], high[some], self.allowed)
 
     @staticmethod
     def of(domains: Sequence[Domain], rows: Sequence[Sequence[Cell]], allowed: bool) -> ShortRelation:
@@ -92,6 +102,22 @@ class ShortTableBlock(Block):
             renumber = np.array([index[r.key] for r in block.relations], dtype=np.int64)
             ids.append(renumber[block.relation])
         return {"relation": np.concatenate(ids), "relations": tuple(relations)}
+
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        used, relation = np.unique(self.relation[rows], return_inverse=True)
+        return {"relation": relation.astype(np.int64), "relations": tuple(self.relations[i] for i in used.tolist())}
+
+    def restricted(self, restriction: Restriction) -> ShortTableBlock:
+        """Rows of one relation whose variables lost the same positions share what is left of it."""
+        relations: dict[tuple[int, ...], ShortRelation] = {}
+        relation, index = np.empty(len(self), dtype=np.int64), dict[tuple[int, ...], int]()
+        for row, own in enumerate(self.relation.tolist()):
+            scope = self.scope_of(row)
+            key = (own, *restriction.shape[scope].tolist())
+            if key not in relations:
+                relations[key] = self.relations[own].restricted(restriction, scope)
+            relation[row] = index.setdefault(key, len(index))
+        return replace(self, relation=relation, relations=tuple(relations.values()))
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         result = np.zeros(len(self), dtype=np.bool_)

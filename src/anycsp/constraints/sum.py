@@ -8,13 +8,13 @@ functions of one variable each. Labels as for linear comparisons, from the resid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import IntArray, Labelling, Positions, Terms
+from anycsp.constraints.base import IntArray, Labelling, Positions, Restriction, Terms, ragged_rows
 from anycsp.constraints.comparison import ComparisonBlock, compare, operator_code
 from anycsp.constraints.linear import ResidualLabelling
 from anycsp.errors import ProblemError
@@ -57,6 +57,29 @@ class SumBlock(ComparisonBlock):
             "contribution_start": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             "contribution": np.concatenate([b.contribution for b in blocks]),
         }
+
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
+        start, own = ragged_rows(self.contribution_start, slots)
+        return {
+            **super()._take_fields(rows, slots),
+            "contribution_start": start,
+            "contribution": self.contribution[own],
+        }
+
+    def restricted(self, restriction: Restriction) -> SumBlock:
+        left = self.contribution[restriction.kept_edges(self.scope)]
+        sizes, leaves = restriction.after.sizes[self.scope], restriction.fixed[self.scope]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return replace(
+            self,
+            **self._fold(leaves, left[start[:-1]]),
+            contribution_start=np.concatenate([[0], np.cumsum(sizes[~leaves])]).astype(np.int64),
+            contribution=left[np.repeat(~leaves, sizes)],
+        )
+
+    def always_holds(self, domains: Domains) -> npt.NDArray[np.bool_]:
+        sums = self._holds_for_sums(self.contribution, np.diff(self.contribution_start))
+        return super().always_holds(domains) | sums
 
     def satisfied(self, domains: Domains, positions: Positions) -> npt.NDArray[np.bool_]:
         total = np.zeros(len(self), dtype=np.int64)

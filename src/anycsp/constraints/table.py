@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +25,7 @@ from anycsp.constraints.base import (
     IntArray,
     Labelling,
     Positions,
+    Restriction,
     Terms,
     ragged_rows,
 )
@@ -118,6 +119,15 @@ class Relation:
         self.write_truth(table)
         forbidden = table.reshape(self.sizes) == 0
         return np.array([forbidden.sum(axis=i).max() for i in range(len(self.sizes))], dtype=np.int64)
+
+    def restricted(self, restriction: Restriction, scope: IntArray) -> Relation:
+        """What is left of it over these variables, without the columns of those that are fixed."""
+        sizes = restriction.after.sizes[scope]
+        tuples = restriction.place[restriction.before.start[scope] + self.tuples]
+        kept = tuples[(tuples >= 0).all(axis=1)][:, sizes > 1]
+        if not (sizes > 1).any():
+            kept = kept[:1]
+        return Relation(tuple(sizes[sizes > 1].tolist()), np.ascontiguousarray(kept), self.allowed)
 
     def contains(self, rows: IntArray) -> npt.NDArray[np.bool_]:
         """Which rows of positions are in the relation."""
@@ -268,10 +278,24 @@ class TableBlock(Block):
         satisfied: npt.NDArray[np.bool_] = relation.contains(rows)
         return satisfied
 
-    def take(self, rows: IntArray) -> TableBlock:
-        start, slots = ragged_rows(self.scope_start, rows)
+    def _take_fields(self, rows: IntArray, slots: IntArray) -> dict[str, Any]:
         relations, relation = _used(self, rows)
-        return TableBlock(self.terms.take(rows), start, self.scope[slots], relation, tuple(relations))
+        return {"relation": relation, "relations": tuple(relations)}
+
+    def restricted(self, restriction: Restriction) -> TableBlock:
+        """Rows of one relation whose variables lost the same positions share what is left of it."""
+        index: dict[tuple[int, ...], int] = {}
+        relations: list[Relation] = []
+        relation = np.empty(len(self), dtype=np.int64)
+        shapes, starts = restriction.shape[self.scope].tolist(), self.scope_start.tolist()
+        for row, own in enumerate(self.relation.tolist()):
+            key = (own, *shapes[starts[row] : starts[row + 1]])
+            if key not in index:
+                index[key] = len(relations)
+                relations.append(self.relations[own].restricted(restriction, self.scope_of(row)))
+            relation[row] = index[key]
+        leaves = restriction.fixed[self.scope]
+        return replace(self, **self._without(leaves), relation=relation, relations=tuple(relations))
 
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
         scope = self.scope_of(row).tolist()

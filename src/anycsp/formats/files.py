@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.errors import FormatError, ProblemError
 from anycsp.formats.budget import BYTES, CLAIM, EXPANSION, SMALL, Budget, Limit
 
@@ -44,6 +45,10 @@ _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
 
 
+LINES_PER_LOOK = 4096
+"""Lines between two looks at the clock: a few thousandths of a second."""
+
+
 @dataclass(frozen=True)
 class Source:
     """What a reader gets. Text formats are ASCII but for comments: other bytes become characters that are neither white
@@ -52,13 +57,21 @@ class Source:
     path: str
     data: bytes
     budget: Budget = field(default_factory=Budget, compare=False)
+    deadline: Deadline = field(default=NEVER, compare=False)
 
     def error(self, reason: str, line: int | None = None) -> FormatError:
         return FormatError(self.path, reason, line)
 
+    def check_time(self) -> None:
+        """Give up a file that takes longer to read than there is time for: without all of it nothing can be said."""
+        if self.deadline.passed:
+            raise self.error("could not be read within the time limit; give it more with --time-limit")
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that is not blank, with its number."""
         for number, line in enumerate(ascii_text(self.data).split("\n"), start=1):
+            if number % LINES_PER_LOOK == 0:
+                self.check_time()
             stripped = line.strip()
             if stripped:
                 yield number, stripped
@@ -102,8 +115,9 @@ def shown(token: str, limit: int = 40) -> str:
     return ascii(token if len(token) <= limit else token[:limit] + "...")
 
 
-def load(path: str | os.PathLike[str]) -> Source:
-    """Read a file whole, `-` for standard input, decompressing what is compressed."""
+def load(path: str | os.PathLike[str], deadline: Deadline = NEVER) -> Source:
+    """Read a file whole, `-` for standard input, decompressing what is compressed. Its reader keeps to the
+    deadline."""
     name = os.fspath(path)
     try:
         data = _read(sys.stdin.buffer if name == "-" else name, name)
@@ -111,7 +125,7 @@ def load(path: str | os.PathLike[str]) -> Source:
         raise FormatError(name, "is a directory") from None
     except OSError as error:
         raise FormatError(name, (error.strerror or str(error)).lower()) from None
-    return text_source(data, name)
+    return replace(text_source(data, name), deadline=deadline)
 
 
 def load_head(path: Path, size: int) -> Source:
@@ -177,6 +191,21 @@ def _decompress(raw: bytes, compression: Compression, name: str) -> bytes:
         raise FormatError(name, f"truncated or damaged {compression.name} file ({error})") from None
 
 
+def check_writable(path: Path) -> None:
+    """Refuse, before any work is done, a file that could not be written when it is done."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
+            pass
+    except OSError as error:
+        raise _not_written(path, error) from None
+    if path.is_dir():
+        raise _not_written(path, IsADirectoryError(0, "is a directory"))
+
+
+def _not_written(path: Path, error: OSError) -> FormatError:
+    return FormatError(path, f"cannot be written: {(error.strerror or str(error)).lower()}")
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write next to the file, then rename: a reader, or a crash, never meets half of it. Compresses by the name's
     ending."""
@@ -194,7 +223,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     except OSError as error:
         if temporary:
             Path(temporary).unlink(missing_ok=True)
-        raise FormatError(path, f"cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise _not_written(path, error) from None
 
 
 def _umask() -> int:

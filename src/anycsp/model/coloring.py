@@ -10,6 +10,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from anycsp.deadline import NEVER, Deadline
+
 Edges = Sequence[Sequence[int]]
 Neighbour = tuple[int, Sequence[int] | None, float]
 """A constraint as one of its two variables sees it: the other variable, which value of the other conflicts with each
@@ -27,9 +29,9 @@ def neighbours(vertices: int, edges: Edges) -> list[set[int]]:
     return result
 
 
-def large_clique(vertices: int, edges: Edges, enough: float = math.inf) -> list[int]:
+def large_clique(vertices: int, edges: Edges, enough: float = math.inf, deadline: Deadline = NEVER) -> list[int]:
     """A clique, large but not surely the largest: grown greedily from each vertex, those of high degree first, until
-    one has `enough` vertices."""
+    one has `enough` vertices or the time is up."""
     around: dict[int, set[int]] = defaultdict(set)  # only of vertices with an edge: files claim a million without
     for u, v in edges:
         around[u].add(v)
@@ -37,10 +39,10 @@ def large_clique(vertices: int, edges: Edges, enough: float = math.inf) -> list[
     best: list[int] = [0] if vertices else []
     work = 0
     for start in sorted(around, key=lambda v: (-len(around[v]), v)):
-        if len(around[start]) < len(best) or len(best) >= enough or work > _CLIQUE_WORK:
+        if len(around[start]) < len(best) or len(best) >= enough or work > _CLIQUE_WORK or deadline.passed:
             break
         clique, candidates = [start], around[start]
-        while candidates:
+        while candidates and not deadline.passed:
             work += len(candidates) ** 2
             clique.append(_most_connected(candidates, around))
             candidates = candidates & around[clique[-1]]
@@ -62,29 +64,32 @@ def smallest_free(color: Sequence[int], vertices: Iterable[int]) -> int:
     return smallest
 
 
-def dsatur(vertices: int, edges: Edges) -> list[int]:
+def dsatur(vertices: int, edges: Edges, deadline: Deadline = NEVER) -> list[int]:
     """Brélaz's greedy colouring (1979), colours from 0: next the vertex that sees most colours, ties by uncoloured
     neighbours, then by index."""
     around: list[list[Neighbour]] = [[(w, None, 1.0) for w in near] for near in neighbours(vertices, edges)]
-    return most_constrained_first([vertices] * vertices, around, ties_by_open=True)
+    return most_constrained_first([vertices] * vertices, around, ties_by_open=True, deadline=deadline)
 
 
 def most_constrained_first(
-    sizes: Sequence[int], around: Sequence[Sequence[Neighbour]], *, ties_by_open: bool
+    sizes: Sequence[int], around: Sequence[Sequence[Neighbour]], *, ties_by_open: bool, deadline: Deadline = NEVER
 ) -> list[int]:
     """DSATUR for any ≠-like constraints: next the variable with fewest values free of conflict; it takes the first of
     them, or where there is none the one that costs least. Ties go to the variable with most constraints, counting
-    with `ties_by_open` only those whose other variable has no value yet, then to the first."""
-    position = [-1] * len(sizes)
+    with `ties_by_open` only those whose other variable has no value yet, then to the first. Once the time is up
+    the order of the rest is not kept up any more."""
+    position = [-1 if near else 0 for near in around]
     cost: list[dict[int, float]] = [{} for _ in sizes]  # of each variable: what its values in conflict cost
     counted = [len(near) for near in around]
     # Entries grow stale as values are ruled out; a stale one is dropped when it surfaces.
-    heap = [(sizes[x], -counted[x], x) for x in range(len(sizes))]
+    heap = [(sizes[x], -counted[x], x) for x in range(len(sizes)) if around[x]]
     heapq.heapify(heap)
+    hurry = False
     while heap:
         free, rank, x = heapq.heappop(heap)
-        if position[x] >= 0 or (free, rank) != (sizes[x] - len(cost[x]), -counted[x]):
+        if position[x] >= 0 or (not hurry and (free, rank) != (sizes[x] - len(cost[x]), -counted[x])):
             continue
+        hurry = hurry or deadline.passed
         chosen = position[x] = _cheapest(sizes[x], cost[x])
         for y, conflicting, weight in around[x]:
             if position[y] >= 0:
@@ -94,7 +99,7 @@ def most_constrained_first(
             if ruled_out >= 0:
                 cost[y][ruled_out] = cost[y].get(ruled_out, 0.0) + weight
             counted[y] -= ties_by_open
-            if before != (len(cost[y]), counted[y]):
+            if not hurry and before != (len(cost[y]), counted[y]):
                 heapq.heappush(heap, (sizes[y] - len(cost[y]), -counted[y], y))
     return position
 

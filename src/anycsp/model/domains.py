@@ -66,8 +66,8 @@ class Domain:
 
     def position(self, value: int | str) -> int:
         """The position of a value given as integer or label."""
-        key = value if isinstance(value, str) else int(value)
-        position = self._positions.get(key)
+        known = isinstance(value, (str, int, np.integer))
+        position = self._positions.get(value if isinstance(value, str) else int(value)) if known else None
         if position is None:
             raise ProblemError(f"value {value!r} is outside the domain {self.summary()}")
         return position
@@ -93,6 +93,11 @@ class Domain:
     def external(self, position: int) -> int | str:
         """The value at a position as the user wrote it."""
         return self.labels[position] if self.labels is not None else int(self.values[position])
+
+    def subset(self, positions: npt.NDArray[np.int64]) -> Domain:
+        """The values at these positions, in their order."""
+        labels = None if self.labels is None else tuple(self.labels[p] for p in positions.tolist())
+        return Domain(self.values[positions], labels)
 
     def summary(self) -> str:
         if self.labels is not None:

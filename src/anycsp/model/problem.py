@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations as combinations_of
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -406,6 +407,21 @@ class Problem(GlobalConstraints):
         self._blocks.append(block)
         self._constraints += len(block)
         self._scoring = None
+
+    def over(self, domains: Sequence[Domain], blocks: Iterable[Block]) -> Problem:
+        """The same variables over other domains with other constraints, in the order that their terms name."""
+        other = self.copy()
+        other._domain_of = [other._intern(domain) for domain in domains]
+        other._domains = other._sizes = other._scoring = None
+        parts = [block for block in blocks if len(block)]
+        place = np.argsort(np.argsort(np.concatenate([np.zeros(0, np.int64), *(b.terms.index for b in parts)])))
+        ends = np.cumsum([0, *map(len, parts)]).tolist()
+        other._blocks = [
+            replace(block, terms=replace(block.terms, index=place[first:last]))
+            for block, (first, last) in zip(parts, pairwise(ends), strict=True)
+        ]
+        other._constraints = len(place)
+        return other
 
     def renumber(self, place: IntArray) -> None:
         """Change the order of the constraints: the i-th one added becomes number `place[i]`."""

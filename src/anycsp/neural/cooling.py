@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import Improvement, Incomplete, TemperedEngine
 
 FIRST_CYCLE = 200
@@ -73,12 +74,12 @@ class CoolingEngine(Incomplete):
     """A network's engine whose temperature falls from hot to cold, again and again; see `Engine` for the face."""
 
     def __init__(
-        self, engine: TemperedEngine, runs: int, hot: float, cold: float, steps: int | None, seconds: float | None
+        self, engine: TemperedEngine, runs: int, hot: float, cold: float, steps: int | None, deadline: Deadline = NEVER
     ) -> None:
         self.engine, self._runs = engine, runs
         self._hot, self._cold = hot, cold
         self._last_step = math.inf if steps is None else steps
-        self._seconds = math.inf if seconds is None else seconds
+        self._deadline = deadline
 
     @property
     def steps(self) -> int:
@@ -86,8 +87,9 @@ class CoolingEngine(Incomplete):
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         self.engine.start(positions)
-        deadline = time.perf_counter() + self._seconds
-        self._cycles = [Cycles(longest, self._last_step, deadline) for longest in LONGEST_CYCLES[-self._runs :]]
+        self._cycles = [
+            Cycles(longest, self._last_step, self._deadline.at) for longest in LONGEST_CYCLES[-self._runs :]
+        ]
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
         first, until = self.steps, time.perf_counter() + seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anycsp import native
+from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import Engine, NeuralEngine, TemperedEngine
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
@@ -23,9 +24,9 @@ def neural_engine(
     *,
     device: str = "cpu",
     steps: int | None = None,
-    seconds: float | None = None,
+    deadline: Deadline = NEVER,
 ) -> NeuralEngine:
-    """The native engine on the processor, where it was built; PyTorch's elsewhere. `steps` and `seconds` say when the
+    """The native engine on the processor, where it was built; PyTorch's elsewhere. `steps` and `deadline` say when the
     search will end, where that is known: cooling is planned to end with it."""
     hot, cold = as_range(temperature)
     engine: TemperedEngine
@@ -33,7 +34,7 @@ def neural_engine(
         engine = NativeEngine(graph, model.weights, runs, seed, hot, threads, model.guidance)
     else:
         engine = _torch_engine(graph, model, runs, seed, hot, threads, device)
-    return engine if hot == cold else CoolingEngine(engine, runs, hot, cold, steps, seconds)
+    return engine if hot == cold else CoolingEngine(engine, runs, hot, cold, steps, deadline)
 
 
 def _torch_engine(

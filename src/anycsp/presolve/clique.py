@@ -16,15 +16,15 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import Terms
 from anycsp.constraints.table import Relation, TableBlock
+from anycsp.deadline import NEVER, Deadline
 from anycsp.model.coloring import large_clique, neighbours
-from anycsp.model.domains import Domain
 from anycsp.model.problem import Problem
 from anycsp.model.structure import coloring_graph
 
 IntArray = npt.NDArray[np.int64]
 
 MOST_EDGES = 200_000
-"""A larger graph is not searched for a clique: this many take about a second, which is not on the search's clock."""
+"""A larger graph is not searched for a clique: this many take about a second, which belongs to the search."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class CliqueFixed:
         return result
 
 
-def clique_fixed(problem: Problem) -> CliqueFixed | None:
-    """None where there is no such clique, or the problem is no plain colouring."""
+def clique_fixed(problem: Problem, deadline: Deadline = NEVER) -> CliqueFixed | None:
+    """None where no such clique is found in time, or the problem is no plain colouring."""
     found = coloring_graph(problem)
     if found is None or problem.definitions:
         return None
@@ -55,8 +55,8 @@ def clique_fixed(problem: Problem) -> CliqueFixed | None:
     if colors < 3 or len(graph.edges) > MOST_EDGES or (graph.weights != graph.weights[0]).any():
         return None
     vertices, pairs = graph.vertices, graph.edges.tolist()
-    clique = large_clique(vertices, pairs, enough=colors)
-    if len(clique) != colors:
+    clique = large_clique(vertices, pairs, enough=colors, deadline=deadline)
+    if len(clique) != colors or deadline.passed:
         return None
     left = _colors_left(neighbours(vertices, pairs), colors, clique)
     return None if left is None else _restricted(problem, graph.edges, left)
@@ -86,7 +86,7 @@ def _restricted(problem: Problem, edges: IntArray, left: list[int]) -> CliqueFix
     kept = np.array([x for x, mask in enumerate(left) if mask & (mask - 1)] or [0])
     part = Problem(problem.name)
     for x in kept.tolist():
-        part.add_variable(_subset(problem.domain(x), positions[left[x]]), problem.names[x])
+        part.add_variable(problem.domain(x).subset(positions[left[x]]), problem.names[x])
     new_index = np.full(problem.num_variables, -1)
     new_index[kept] = np.arange(len(kept))
 
@@ -110,11 +110,6 @@ def _restricted(problem: Problem, edges: IntArray, left: list[int]) -> CliqueFix
         )
     fixed = np.array([positions[mask][0] for mask in left], dtype=np.int32)
     return CliqueFixed(part, kept, [positions[left[x]] for x in kept.tolist()], fixed)
-
-
-def _subset(domain: Domain, positions: IntArray) -> Domain:
-    labels = None if domain.labels is None else tuple(domain.labels[p] for p in positions.tolist())
-    return Domain(domain.values[positions], labels)
 
 
 def _not_equal(first: IntArray, second: IntArray) -> Relation:

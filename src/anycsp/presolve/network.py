@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp import native
+from anycsp.deadline import NEVER, Deadline
 from anycsp.graph import ConstraintValueGraph
-
-FOREVER = 1e9
 
 
 def required(graph: ConstraintValueGraph) -> npt.NDArray[np.uint8]:
@@ -24,10 +23,11 @@ def required(graph: ConstraintValueGraph) -> npt.NDArray[np.uint8]:
     return hard.astype(np.uint8)
 
 
-def propagation_network(graph: ConstraintValueGraph, seconds: float = FOREVER) -> Any:
-    """`propagate()` and `probe()` shrink the domains, False where nothing is left; `domains()` is a flag per value."""
+def propagation_network(graph: ConstraintValueGraph, deadline: Deadline = NEVER) -> Any:
+    """`propagate()` and `probe(values in vain)` shrink the domains, False where nothing is left; `domains()` is a flag
+    per value."""
     return native.module().PropagationNetwork(
-        graph.native_problem, graph.native_families, required(graph), graph.external_labels, seconds
+        graph.native_problem, graph.native_families, required(graph), graph.external_labels, deadline.left
     )
 
 
@@ -37,7 +37,7 @@ def tree_search(
     defined: Iterable[int] = (),
     objective: int = -1,
     seed: int = 0,
-    seconds: float = FOREVER,
+    deadline: Deadline = NEVER,
 ) -> Any:
     """A search that constructs solutions. `defined` variables are branched on last; `objective` is the constraint (in
     graph order) that bounds one."""
@@ -45,5 +45,5 @@ def tree_search(
     decisions[list(defined)] = 0
     return native.module().TreeSearch(
         graph.native_problem, graph.native_families, required(graph), decisions, objective, seed & (2**64 - 1),
-        graph.external_labels, seconds,
+        graph.external_labels, deadline.left,
     )  # fmt: skip

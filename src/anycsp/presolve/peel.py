@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block
+from anycsp.deadline import NEVER, Deadline
 from anycsp.model.problem import Problem
 
 IntArray = npt.NDArray[np.int64]
@@ -52,13 +53,13 @@ def _nothing_peeled(problem: Problem) -> Peeled:
     return Peeled(problem, problem, np.arange(problem.num_variables), [])
 
 
-def peel(problem: Problem) -> Peeled:
+def peel(problem: Problem, deadline: Deadline = NEVER) -> Peeled:
     """Where nothing can wait, the problem itself. One variable is always kept, so that there is something to search.
     Auxiliary variables follow from others, so problems that have any are left alone."""
     blocks = [block for block in problem.blocks if len(block)]
     if not blocks or problem.definitions:
         return _nothing_peeled(problem)
-    aside = _set_aside(problem, blocks)
+    aside = _set_aside(problem, blocks, deadline)
     if not aside.order:
         return _nothing_peeled(problem)
     kept = np.flatnonzero(aside.variable_kept)
@@ -85,7 +86,7 @@ class _SetAside:
         return list(constraints.items())
 
 
-def _set_aside(problem: Problem, blocks: list[Block]) -> _SetAside:
+def _set_aside(problem: Problem, blocks: list[Block], deadline: Deadline) -> _SetAside:
     """Round after round, all variables that can wait by then; of those that share a constraint the first takes it."""
     sizes = problem.domains.sizes
     first = np.cumsum([0] + [len(block) for block in blocks])
@@ -96,7 +97,7 @@ def _set_aside(problem: Problem, blocks: list[Block]) -> _SetAside:
     handler = np.full(first[-1], -1, dtype=np.int64)
     order: list[int] = []
     visits = 0
-    while visits < MOST_VISITS:
+    while visits < MOST_VISITS and not deadline.passed:
         at_most = np.bincount(variable, ruled_out, minlength=len(kept))
         leaving = kept & (at_most < sizes)
         if leaving.sum() == kept.sum():

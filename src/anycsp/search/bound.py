@@ -24,13 +24,13 @@ class TooWide(Exception):
 
 
 class BoundedProblem:
-    """The problem without its objective, and the constraint in its place, satisfied by all at first."""
+    """The problem, all of it hard, without its objective, and the constraint in its place, satisfied by all at
+    first."""
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
         assert objective.expression is not None
         self.problem = problem.copy()
         self.problem.objective = None
-        self.problem.require_all()  # only assignments that violate nothing are compared by the objective
         self._minimizes = objective.kind == "minimize"
         low, high = bounds(objective.expression, problem.bounds)
         self._loose, self._best_possible = (high, low) if self._minimizes else (low, high)

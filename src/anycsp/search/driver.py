@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import Engine, Improvement
 from anycsp.search.result import TracePoint
 
@@ -42,7 +43,7 @@ Callback = Callable[[Progress], bool | None]
 class Limits:
     """A search ends at the first of these."""
 
-    seconds: float | None = None
+    deadline: Deadline = NEVER
     steps: int | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     """Set from anywhere (a signal handler, another thread) to end the search with the best so far."""
@@ -77,7 +78,7 @@ def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> O
             state = Progress(engine.steps, elapsed, best.violated, best.weight, best.hard, improved)
             interrupted = callback(state) is True
         interrupted = interrupted or limits.stop.is_set()
-        seconds_left = float("inf") if limits.seconds is None else limits.seconds - elapsed
+        seconds_left = limits.deadline.left
         steps_left = 1 << 62 if limits.steps is None else limits.steps - engine.steps
         if best.score <= 0 or engine.concluded or interrupted or seconds_left <= step_seconds or steps_left <= 0:
             return Outcome(best, trace, elapsed, interrupted, engine.refuted)

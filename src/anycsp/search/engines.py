@@ -31,14 +31,14 @@ def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engin
 def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     """All assignments where they are few; otherwise one strategy, the tree beside one, or several of them in turns:
     search/choose.py says which."""
-    if is_tiny(prepared.graph):
+    if is_tiny(prepared.graph.domains.sizes):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
     shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole))
     if len(shares) > 1:
         return portfolio(prepared, plan, options)
     (strategy,) = shares
     return LocalSearch(
-        prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps, seconds=options.seconds
+        prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps, deadline=options.deadline
     )
 
 
@@ -57,19 +57,20 @@ def portfolio(
     for k, name in enumerate(strategies):
         search = LocalSearch(
             graph, name, runs, options.seed + k, threads,
-            steps=options.steps, seconds=options.seconds, **choose_parameters(name, graph),
+            steps=options.steps, deadline=options.deadline, **choose_parameters(name, graph),
         )  # fmt: skip
         members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
     tree = None
     if "tree" in shares and fits_tree(graph):
         defined = prepared.problem.definitions
-        tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, seconds=options.seconds)
+        tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, deadline=options.deadline)
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
     ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        refuted=prepared.reduced.refuted_by is not None,
     )  # fmt: skip
 
 
@@ -77,7 +78,7 @@ def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     model, heat = _network(prepared, plan, options)
     return neural_engine(
         prepared.graph, model, plan.runs, options.seed, heat, plan.threads,
-        device=options.device, steps=options.steps, seconds=options.seconds,
+        device=options.device, steps=options.steps, deadline=options.deadline,
     )  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     strategy = choose_strategy(prepared.problem)
     return HybridSearch(
         prepared.graph, model, strategy, plan.runs, options.seed, heat, plan.threads,
-        device=options.device, steps=options.steps, seconds=options.seconds,
+        device=options.device, steps=options.steps, deadline=options.deadline,
     )  # fmt: skip
 
 

@@ -23,8 +23,9 @@ MOST_ASSIGNMENTS = 1 << 14
 """A few hundredths of a second, which is what starting any other search costs."""
 
 
-def is_tiny(graph: ConstraintValueGraph) -> bool:
-    return bool(math.prod(graph.domains.sizes.tolist()) <= MOST_ASSIGNMENTS)
+def is_tiny(sizes: npt.NDArray[np.int64]) -> bool:
+    """Whether domains of these sizes have few assignments."""
+    return bool(math.prod(sizes.tolist()) <= MOST_ASSIGNMENTS)
 
 
 class Enumeration:

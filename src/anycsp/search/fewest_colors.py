@@ -8,12 +8,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from anycsp.deadline import Deadline
 from anycsp.formats.col import ColoringGraph, coloring
 from anycsp.model.coloring import dsatur, large_clique
 from anycsp.model.problem import Problem
-from anycsp.search.options import DEFAULT_SECONDS
+from anycsp.search.options import SearchOptions
 from anycsp.search.result import Result
 from anycsp.search.solve import solve
+
+BOUND_SHARE = 0.25
+"""The part of the time left that each of the two bounds may take."""
 
 
 def fewest_colors(
@@ -21,7 +25,7 @@ def fewest_colors(
     run: Callable[..., Result] = solve,
     tell: Callable[[str], None] = lambda text: None,
     *,
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
     steps: int | None = None,
     stop: threading.Event | None = None,
     **options: Any,
@@ -31,19 +35,19 @@ def fewest_colors(
     The time left is shared evenly among the numbers still to try; `steps` holds for each of them. DSATUR's colouring
     bounds them from above, and is the answer when none below succeeds or the search is stopped.
     """
+    deadline = SearchOptions(time_limit=time_limit, steps=steps).deadline
+    began, spent_steps, trace = time.perf_counter(), 0, []
     edges = graph.edges.tolist()
-    lower = max(1, len(large_clique(graph.vertices, edges)))
-    greedy = [color + 1 for color in dsatur(graph.vertices, edges)]
+    lower = max(1, len(large_clique(graph.vertices, edges, deadline=deadline.within(BOUND_SHARE * deadline.left))))
+    bounds_end = deadline.within(BOUND_SHARE * deadline.left)
+    greedy = [color + 1 for color in dsatur(graph.vertices, edges, bounds_end)]
     upper = max(greedy, default=1)
     tell(f"no number of colours given: from {lower} (largest clique found) upward, at most {upper} (greedy colouring)")
     stop = stop or threading.Event()
-    if time_limit is None and steps is None:
-        time_limit = DEFAULT_SECONDS
-    began, spent_steps, trace = time.perf_counter(), 0, []
     for colors in range(lower, upper + 1):
         before = time.perf_counter() - began
-        share = None if time_limit is None else max(0.0, time_limit - before) / max(1, upper - colors)
-        colors = upper if stop.is_set() else colors
+        share = deadline.within(deadline.left / max(1, upper - colors))
+        colors = upper if stop.is_set() or deadline.passed else colors
         problem = coloring(graph, colors)
         start = greedy if colors == upper else None
         result = run(problem, time_limit=share, steps=steps, stop=stop, hint=start, **options)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import WORST, Improvement, Incomplete
 from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.engine import neural_engine
@@ -86,20 +87,20 @@ class HybridSearch(Incomplete):
         *,
         device: str = "cpu",
         steps: int | None = None,
-        seconds: float | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
         self.graph = graph
         self._network = neural_engine(
-            graph, model, runs, seed, temperature, threads, device=device, steps=steps, seconds=seconds
+            graph, model, runs, seed, temperature, threads, device=device, steps=steps, deadline=deadline
         )
-        self._scheduled = strategy == "annealing" and seconds is not None
-        free_seconds = None if seconds is None else seconds * (1 - LEAST_SHARE)
-        self._free = LocalSearch(graph, strategy, threads, seed, threads, seconds=free_seconds)
+        self._scheduled = strategy == "annealing" and deadline != NEVER
+        self._deadline = deadline
+        self._free_ends = deadline if deadline == NEVER else deadline.earlier(LEAST_SHARE * deadline.left)
+        self._free = LocalSearch(graph, strategy, threads, seed, threads, deadline=self._free_ends)
         self._polish: LocalSearch | None = None
         self._seed, self._threads = seed, threads
         self._runs = range(runs)
-        self._timed = seconds is not None or steps is None
-        self._seconds = math.inf if seconds is None else seconds
+        self._timed = deadline != NEVER or steps is None
         self._shortest = SHORTEST_BURST * max(graph.num_values, 64)
 
     @property
@@ -121,7 +122,6 @@ class HybridSearch(Incomplete):
         """Moves that the burst under way has still to make."""
         self._step_seconds = 0.0
         """How long the last policy step took."""
-        self._deadline = self._began + self._seconds
         self._collect()
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
@@ -146,10 +146,10 @@ class HybridSearch(Incomplete):
     def _jump_is_due(self) -> bool:
         if self._roaming.spent < WARM_UP or (self._free.strategy == "annealing" and not any(self._free.temperatures)):
             return False  # annealing bursts need the free side's temperatures
-        if time.perf_counter() + max(2 * self._step_seconds, WARM_UP) > self._deadline:
+        if time.perf_counter() + max(2 * self._step_seconds, WARM_UP) > self._deadline.at:
             return False  # a policy step cannot be cut short
         if self._scheduled:
-            return time.perf_counter() >= self._began + self._seconds * (1 - LEAST_SHARE)
+            return self._free_ends.passed
         total = self._jumps.rate + self._roaming.rate
         share = min(max(self._jumps.rate / max(total, 1e-300), LEAST_SHARE), 1 - LEAST_SHARE)
         return self._jumps.spent <= share * (self._jumps.spent + self._roaming.spent)

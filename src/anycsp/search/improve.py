@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.driver import Callback, Limits, Outcome, Progress, drive
+from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import Portfolio
 from anycsp.search.result import TracePoint
@@ -45,8 +45,7 @@ def improve(
     assert problem.objective is not None
     while True:
         elapsed = time.perf_counter() - began
-        limits = _left(options.limits, elapsed)
-        outcome = drive(engine, limits, _relayed(options.callback, descent, elapsed))
+        outcome = drive(engine, options.limits, _relayed(options.callback, descent, elapsed))
         if outcome.best.violated > 0:
             descent.proved = outcome.refuted
             return descent, outcome
@@ -64,11 +63,6 @@ def improve(
             return descent, outcome
         bounded.demand_better(descent.value)
         engine.demand_better()
-
-
-def _left(limits: Limits, elapsed: float) -> Limits:
-    seconds = None if limits.seconds is None else max(0.0, limits.seconds - elapsed)
-    return replace(limits, seconds=seconds)
 
 
 def _progress(descent: Descent, seconds: float, improved: bool) -> Progress:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp import native
+from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import Improvement, Incomplete
 from anycsp.errors import AnyCSPError
 from anycsp.graph import ConstraintValueGraph
@@ -32,11 +33,11 @@ class LocalSearch(Incomplete):
         threads: int = 1,
         *,
         steps: int | None = None,
-        seconds: float | None = None,
+        deadline: Deadline = NEVER,
         graded: bool = True,
         **parameters: float,
     ) -> None:
-        """`steps` and `seconds` say when the search will end, where that is known: annealing cools down by then.
+        """`steps` and `deadline` say when the search will end, where that is known: annealing cools down by then.
         `graded`: where a sum or all-different is far from satisfied, moves that bring it nearer count as better.
         `parameters` are the strategy's own, docs/guides/search.md lists them."""
         if not native.available():
@@ -46,7 +47,7 @@ class LocalSearch(Incomplete):
             raise AnyCSPError(f"unknown strategy {strategy!r}: use one of {', '.join(STRATEGIES)}")
         self.graph, self.runs = graph, runs
         self._constant = graph.constant[0]
-        self._end = (FOREVER if steps is None else steps, math.inf if seconds is None else seconds)
+        self._steps, self._deadline = FOREVER if steps is None else steps, deadline
         try:
             self._search = native.module().LocalSearch(
                 graph.native_problem, strategy, parameters, runs, seed & (2**64 - 1), threads, graded,
@@ -62,7 +63,7 @@ class LocalSearch(Incomplete):
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None, steps: int | None = None) -> None:
         """`steps`: the search will end after so many, whatever was said before."""
-        end = self._end if steps is None else (steps, math.inf)
+        end = (self._steps, self._deadline.left) if steps is None else (steps, math.inf)
         self._search.start(None if positions is None else np.ascontiguousarray(positions, dtype=np.int32), *end)
 
     def burst(self, positions: npt.NDArray[np.integer[Any]], moves: int) -> npt.NDArray[np.int32]:

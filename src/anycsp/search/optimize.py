@@ -61,9 +61,8 @@ class Descent:
     @property
     def over(self) -> bool:
         limit = self._options.limits
-        out_of_time = limit.seconds is not None and self._seconds >= limit.seconds
         out_of_steps = limit.steps is not None and self._steps >= limit.steps
-        return limit.stop.is_set() or out_of_time or out_of_steps
+        return limit.stop.is_set() or limit.deadline.passed or out_of_steps
 
     def demanded(self) -> Problem:
         """The problem without its objective, but with the demand for something better than the best."""
@@ -80,12 +79,12 @@ class Descent:
     def next_options(self) -> SearchOptions:
         """A share of what is left; from the best assignment, but after a failure from elsewhere."""
         options, elapsed = self._options, self._seconds
-        left = None if options.seconds is None else max(0.0, options.seconds - elapsed)
-        if left is not None and self.best is not None:
-            left = min(left, max(SHORTEST, SHARE * left))
+        deadline = options.deadline
+        if self.best is not None:
+            deadline = deadline.within(max(SHORTEST, SHARE * deadline.left))
         return replace(
             options,
-            time_limit=left,
+            time_limit=deadline,
             steps=None if options.steps is None else options.steps - self._steps,
             callback=self._relayed(elapsed),
             hint=None if self._failures % 2 else self._hint,

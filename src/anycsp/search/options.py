@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
+
+from anycsp.deadline import DEFAULT_SECONDS, Deadline
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Assignment
 from anycsp.neural.guidance import Guidance, as_guidance
@@ -15,9 +21,6 @@ from anycsp.threads import available_threads
 
 SEARCHES = ("auto", "neural", "local", "hybrid")
 
-DEFAULT_SECONDS = 10.0
-"""Without a limit of time or steps a search ends after this long."""
-
 
 @dataclass(frozen=True)
 class SearchOptions:
@@ -25,7 +28,7 @@ class SearchOptions:
 
     model: str | Model = "auto"
     search: str = "auto"
-    time_limit: float | None = None
+    time_limit: float | Deadline | None = None
     steps: int | None = None
     runs: int | None = None
     seed: int = 0
@@ -42,26 +45,68 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.search not in SEARCHES:
             raise AnyCSPError(f"unknown search {self.search!r}: use one of {', '.join(SEARCHES)}")
-        for name, least in (("time_limit", 0), ("steps", 0), ("runs", 1), ("threads", 1)):
-            value = getattr(self, name)
-            if value is not None and not value >= least:  # NaN is refused too
-                raise AnyCSPError(f"{name} = {value}: must be positive")
+        if not isinstance(self.model, (str, Model)):
+            raise AnyCSPError(f"model is a name, a path or a loaded model, not {_shown(self.model)}")
+        if self.hint is not None and not _is_assignment(self.hint):
+            raise AnyCSPError(f"hint maps names to values, or lists a value per variable; it is {_shown(self.hint)}")
+        if self.callback is not None and not callable(self.callback):
+            raise AnyCSPError(f"callback is a function of the progress, not {_shown(self.callback)}")
         # Whatever form they were given in, from here on they are in one.
+        for name, least in (("steps", 0), ("runs", 1), ("threads", 1)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _whole(name, getattr(self, name), least))
+        object.__setattr__(self, "seed", _whole("seed", self.seed))
+        object.__setattr__(self, "time_limit", _deadline(self.time_limit, self.steps))
         if self.temperature is not None:
             object.__setattr__(self, "temperature", as_temperature(self.temperature))
         if self.guidance is not None:
             object.__setattr__(self, "guidance", as_guidance(self.guidance))
 
     @property
-    def seconds(self) -> float | None:
-        """The limit of time, which is never missing where there is no other."""
-        return DEFAULT_SECONDS if self.time_limit is None and self.steps is None else self.time_limit
+    def deadline(self) -> Deadline:
+        """The limit of time, counted from when these options were made, so that it holds for whatever follows."""
+        assert isinstance(self.time_limit, Deadline)
+        return self.time_limit
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.seconds, self.steps, self.stop)
+        return Limits(self.deadline, self.steps, self.stop)
 
     @property
     def thread_count(self) -> int:
         """As many threads as asked for, otherwise as the process may use."""
         return self.threads or available_threads()
+
+
+def _deadline(time_limit: Any, steps: int | None) -> Deadline:
+    """A limit of time is never missing where there is no other."""
+    if isinstance(time_limit, Deadline):
+        return time_limit
+    if time_limit is None:
+        return Deadline.after(DEFAULT_SECONDS if steps is None else None)
+    if isinstance(time_limit, (bool, str)) or not isinstance(time_limit, (int, float, np.number)):
+        raise AnyCSPError(f"time_limit is a number of seconds, not {_shown(time_limit)}")
+    if not time_limit >= 0:  # NaN is refused too
+        raise AnyCSPError(f"time_limit = {time_limit}: must not be negative")
+    return Deadline.after(float(time_limit))
+
+
+def _whole(name: str, value: Any, least: int | None = None) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise AnyCSPError(f"{name} is a whole number, not {_shown(value)}") from None
+    if isinstance(value, bool):
+        raise AnyCSPError(f"{name} is a whole number, not {value}")
+    if least is not None and number < least:
+        raise AnyCSPError(f"{name} = {number}: must be at least {least}")
+    return number
+
+
+def _is_assignment(hint: Any) -> bool:
+    return isinstance(hint, (Mapping, Sequence, np.ndarray)) and not isinstance(hint, (str, bytes))
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:40] + "…"

@@ -130,9 +130,10 @@ class Portfolio:
         by_steps: bool = False,
         retreat: Callable[[], bool] | None = None,
         ends_at_proof: bool = True,
+        refuted: bool = False,
     ) -> None:
         """`retreat` asks less of an objective, and says whether it did. Without `ends_at_proof` the search goes on to
-        violate as little as it can, though it is known that something will be."""
+        violate as little as it can, though it is known that something will be; `refuted`: from the beginning."""
         self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
         self._ends_at_proof, self._demanding = ends_at_proof, False
         self._constant, self._units = graph.constant[0], float(graph.units[0])
@@ -145,7 +146,7 @@ class Portfolio:
         self._positions = np.zeros(graph.num_variables, dtype=np.int32)
         self._score = WORST
         self._began = time.perf_counter()
-        self.refuted = False
+        self.refuted = refuted
         """No assignment satisfies all that is required: the tree has looked everywhere."""
 
     # ── the face of an engine ────────────────────────────────────────────────────────────────────────
@@ -259,7 +260,7 @@ class Portfolio:
     def _take_solution(self, member: TreeMember) -> None:
         positions = member.tree.take_solution()
         if positions is None:
-            self.refuted = member.tree.exhausted and not self.solved
+            self.refuted = (self.refuted or member.tree.exhausted) and not self.solved
             return
         if member.tree.satisfies_all:
             violated, weight, hard, score = self._constant.tolist()

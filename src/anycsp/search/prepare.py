@@ -17,6 +17,7 @@ from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.randomness import initial_positions
 from anycsp.search.choose import choose_model, choose_search
+from anycsp.search.enumeration import is_tiny
 from anycsp.search.options import SearchOptions
 
 
@@ -65,12 +66,20 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
 
 
 def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
-    """Refuse what would not fit in memory, presolve, compile. A hint is an assignment of the whole problem, so with
-    one nothing is taken away from it."""
+    """Refuse what would not fit in memory, presolve, compile."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
-    wanted = options.presolve and options.hint is None
-    reduced = presolved(problem) if wanted else Presolved(problem)
-    return Prepared(problem, reduced, compile_graph(reduced.problem))
+    options.deadline.check()
+    reduced = presolved(problem, options.deadline) if is_presolved(problem, options) else Presolved(problem)
+    options.deadline.check()
+    graph = compile_graph(reduced.problem)
+    options.deadline.check()
+    return Prepared(problem, reduced, graph)
+
+
+def is_presolved(problem: Problem, options: SearchOptions) -> bool:
+    """A hint is an assignment of the whole problem, so with one nothing is taken away from it; and of a tiny problem
+    every assignment is looked at, whatever its constraints require."""
+    return options.presolve and options.hint is None and not is_tiny(problem.domain_sizes)
 
 
 def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArray[np.int64]:
@@ -79,9 +88,19 @@ def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArra
     start = initial_positions(prepared.graph.domains.sizes, options.seed, range(plan.runs))
     if options.hint is not None:
         return _hinted(prepared.whole, options.hint, start)
-    if plan.search != "neural" and (first := constructed(prepared.problem)) is not None:
+    if plan.search != "neural" and (first := constructed(prepared.problem, options.deadline)) is not None:
         start[0] = first
     return start
+
+
+def first_positions(problem: Problem, options: SearchOptions) -> npt.NDArray[np.int32]:
+    """[variables]: the hint, otherwise random positions; where nothing is prepared."""
+    start = initial_positions(problem.domain_sizes, options.seed, range(1))
+    positions: npt.NDArray[np.int32] = (start if options.hint is None else _hinted(problem, options.hint, start))[0]
+    positions = positions.astype(np.int32)
+    if options.hint is None:
+        problem.complete(positions)
+    return positions
 
 
 def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -65,6 +65,9 @@ class Result:
     """Every improvement of the best, in order."""
     best_per_run: list[float] = field(repr=False)
     """The best score of every run: violated weight where no hard constraint is violated."""
+    refuted_by: int | None = field(default=None, repr=False)
+    """Where propagation proves that nothing satisfies all that is required: the number, from 0, of the constraint that
+    was left without an assignment; −1 where several were together."""
     profile: Profile | None = field(default=None, repr=False)
     """Where the time of a neural search went, if that was asked for."""
 

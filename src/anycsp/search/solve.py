@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.engine import Engine
+from anycsp.deadline import Deadline, OutOfTime
+from anycsp.engine import Engine, Improvement
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.problem import Assignment, Problem, Violation
 from anycsp.model.quadratic import as_soft_constraints
@@ -18,14 +19,15 @@ from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model
 from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
+from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
 from anycsp.search.driver import Callback, Outcome, drive
 from anycsp.search.engines import make_engine, portfolio
 from anycsp.search.improve import improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
-from anycsp.search.prepare import Plan, Prepared, plan_for, prepare, starts
-from anycsp.search.result import Result, objective_of
+from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
+from anycsp.search.result import Result, TracePoint, objective_of
 
 
 def solve(
@@ -33,7 +35,7 @@ def solve(
     *,
     model: str | Model = "auto",
     search: str = "auto",
-    time_limit: float | None = None,
+    time_limit: float | Deadline | None = None,
     steps: int | None = None,
     runs: int | None = None,
     seed: int = 0,
@@ -53,11 +55,12 @@ def solve(
     in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
     for neural search unless `search` says otherwise.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
-    (variables it lacks start at random). Ends at `time_limit` seconds, `steps` steps, when nothing is violated, or
-    when `stop` is set or the callback returns True. With an objective to minimize or maximize the search goes on
-    from every assignment that violates nothing, asking for a better one, until its limits. `presolve` sets variables
-    aside that can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint
-    to begin from. `profile` adds where the time of a neural search went to the result.
+    (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
+    too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an
+    objective to minimize or maximize the search goes on from every assignment that violates nothing, asking for a
+    better one, until its limits. `presolve` takes away what required constraints rule out, sets variables aside that
+    can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint to begin
+    from. `profile` adds where the time of a neural search went to the result.
     """
     options = SearchOptions(
         model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
@@ -70,6 +73,14 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     """`solve`, its options in one object: validate, prepare, make an engine, drive it, report."""
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
+    try:
+        return searched(problem, options)
+    except OutOfTime:
+        return unsearched(problem, options)
+
+
+def searched(problem: Problem, options: SearchOptions) -> Result:
+    """`solve_with` where there is time to begin."""
     if problem.objective is not None and problem.objective.expression is not None:
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
@@ -83,6 +94,17 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
     measured = profiled(engine) if options.profile else None
     outcome = drive(engine, options.limits, options.callback)
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
+
+
+def unsearched(problem: Problem, options: SearchOptions) -> Result:
+    """Where the time is up before there is an engine: what the search would have begun with."""
+    plan = plan_for(problem, options)
+    positions = first_positions(problem, options)
+    counted = problem.violation_of_positions(positions)
+    best = Improvement(0, 0.0, 0, 0, counted.violated, counted.weight, counted.hard, 0, "initial")
+    trace = [TracePoint(0, 0.0, counted.violated, counted.weight, counted.hard, "initial")]
+    outcome = Outcome(best, trace, 0.0, options.stop.is_set(), refuted=False)
+    return result_of(problem, positions, counted, plan, options, None, outcome, 1.0)
 
 
 def improved(problem: Problem, options: SearchOptions) -> Result:
@@ -99,21 +121,27 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
             constraints=0,
             objective=objective_of(problem, 0.0, found.positions),
         )
+    required = problem.copy()
+    required.require_all()  # only assignments that violate nothing are compared by the objective
+    reduced = propagated(required, options.deadline) if is_presolved(problem, options) else Presolved(required)
     try:
-        bounded = BoundedProblem(problem, problem.objective)
+        bounded = BoundedProblem(reduced.problem, problem.objective)
     except TooWide:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
     prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
+    prepared = replace(prepared, reduced=replace(prepared.reduced, refuted_by=reduced.refuted_by))
     engine = portfolio(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
-    descent, outcome = improve(problem, bounded, engine, options)
+    descent, outcome = improve(reduced.problem, bounded, engine, options)
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
-    positions = best[: problem.num_variables].copy()  # the bound may have brought an auxiliary variable along
+    # The bound may have brought an auxiliary variable along.
+    positions = reduced.extended(best[: problem.num_variables])
     if problem.definitions:
         problem.complete(positions)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
+    result = replace(result, refuted_by=reduced.refuted_by)
     if descent.positions is None:
         return result
     return replace(
@@ -134,7 +162,7 @@ def report(
     counted = recounted(prepared.whole, positions, outcome.best.violated)
     units = float(prepared.graph.units[0])
     result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
-    return replace(result, profile=profile)
+    return replace(result, profile=profile, refuted_by=prepared.reduced.refuted_by)
 
 
 def result_of(
@@ -143,11 +171,11 @@ def result_of(
     counted: Violation,
     plan: Plan,
     options: SearchOptions,
-    engine: Engine,
+    engine: Engine | None,
     outcome: Outcome,
     units: float,
 ) -> Result:
-    """`units`: how many the engine's scores have for a weight of 1."""
+    """`units`: how many the engine's scores have for a weight of 1. Without an engine nothing was searched."""
     best, objective = outcome.best, objective_of(problem, counted.weight, positions)
     return Result(
         status=status_of(problem, counted, objective, outcome),
@@ -157,7 +185,7 @@ def result_of(
         constraints=problem.num_constraints,
         objective=objective,
         assignment=problem.assignment(positions),
-        steps=engine.steps,
+        steps=0 if engine is None else engine.steps,
         seconds=outcome.seconds,
         best_step=best.step,
         best_seconds=best.seconds,
@@ -168,7 +196,7 @@ def result_of(
         found_by=best.found_by,
         positions=positions,
         trace=outcome.trace,
-        best_per_run=[int(score) / units for score in engine.best_score()[:, 0]],
+        best_per_run=[] if engine is None else [int(score) / units for score in engine.best_score()[:, 0]],
     )
 
 

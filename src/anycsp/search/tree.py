@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import NEVER, Deadline
 from anycsp.graph import ConstraintValueGraph
-from anycsp.presolve.network import FOREVER, required, tree_search
+from anycsp.presolve.network import required, tree_search
 
 
 class TreeSearch:
@@ -27,7 +28,7 @@ class TreeSearch:
         *,
         defined: Iterable[int] = (),
         objective: int = -1,
-        seconds: float | None = None,
+        deadline: Deadline = NEVER,
     ) -> None:
         """`defined` variables follow from the others; `objective` is the constraint that bounds one."""
         self._tree = tree_search(
@@ -35,7 +36,7 @@ class TreeSearch:
             defined=defined,
             objective=objective,
             seed=seed,
-            seconds=FOREVER if seconds is None else seconds,
+            deadline=deadline,
         )
         self._told = 0
         self.satisfies_all = bool(required(graph).all())

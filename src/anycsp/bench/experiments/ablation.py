@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from anycsp.bench.baseline import Limit
-from anycsp.bench.experiment import BudgetName, Experiment, Instance, every
+from anycsp.bench.experiment import STANDARD, BudgetName, Experiment, Instance, every
 from anycsp.bench.experiments import coloring, gset, max_k_sat
 
 VARIANTS = ("-base", "-local", "-quality")
@@ -39,7 +39,7 @@ ABLATION = Experiment(
     paper="Tables KCOL-Ab, MAXCUT-Ab, MAXSAT-Ab and the curve over search steps",
     instances=instances,
     solvers=tuple(f"anycsp:{problem}{variant}" for problem in PROBLEMS for variant in VARIANTS),
-    limits={"quick": Limit(5.0), "paper": Limit(1200.0)},
+    limits={"quick": Limit(5.0), "standard": STANDARD, "paper": Limit(1200.0)},
     group_limits={group: gset.GSET.limits for group in gset.GSET.groups},
     measures={
         "chi<10": "solved",

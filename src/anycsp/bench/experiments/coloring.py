@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from anycsp.bench.baseline import Limit
-from anycsp.bench.experiment import BudgetName, Experiment, Instance, every
+from anycsp.bench.experiment import STANDARD, BudgetName, Experiment, Instance, every
 from anycsp.formats import read
 
 
@@ -54,6 +54,6 @@ COLORING = Experiment(
         "cadical",
         "toulbar2",
     ),
-    limits={"quick": Limit(4.0), "paper": Limit(1200.0)},
+    limits={"quick": Limit(4.0), "standard": STANDARD, "paper": Limit(1200.0)},
     measures={"chi<10": "solved", "chi>=10": "solved"},
 )

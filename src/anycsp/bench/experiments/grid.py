@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from anycsp.bench.baseline import Limit
-from anycsp.bench.experiment import BudgetName, Experiment, Instance
+from anycsp.bench.experiment import STANDARD, BudgetName, Experiment, Instance
 from anycsp.model.builders import coloring_problem
 from anycsp.model.problem import Problem
 
@@ -36,7 +36,7 @@ GRID = Experiment(
     paper="Figure vis",
     instances=instances,
     solvers=("anycsp:coloring", "anycsp:maxcut"),
-    limits={"quick": Limit(5.0, steps=200, runs=1), "paper": Limit(60.0, steps=2000, runs=1)},
+    limits={"quick": Limit(5.0, steps=200, runs=1), "standard": STANDARD, "paper": Limit(60.0, steps=2000, runs=1)},
     measures={"grid": "solved"},
     frames=FRAMES,
 )

@@ -6,12 +6,16 @@ from functools import partial
 from pathlib import Path
 
 from anycsp.bench.baseline import Limit
-from anycsp.bench.experiment import BudgetName, Experiment, Instance
+from anycsp.bench.experiment import STANDARD, BudgetName, Experiment, Instance
 from anycsp.distributions import draw, get
 from anycsp.formats import read
 
 SEED = 50
 """Names the generated set; instance i is draw i of the `forced-rb` distribution."""
+
+
+DRAWN = {"quick": 4, "standard": 10, "paper": 50}
+"""Complete solvers use up their time on every one of them."""
 
 
 def generated(count: int) -> list[Instance]:
@@ -21,7 +25,7 @@ def generated(count: int) -> list[Instance]:
 
 def instances(data: Path, budget: BudgetName) -> list[Instance]:
     files = sorted((data / "rb50").glob("frb50-23-*.xml"))[: 1 if budget == "quick" else None]
-    drawn = generated(4 if budget == "quick" else 50)
+    drawn = generated(DRAWN[budget])
     return drawn + [Instance(path.stem, "frb50-23", partial(read, path)) for path in files]
 
 
@@ -33,6 +37,6 @@ RB50 = Experiment(
     paper="the survival plot on RB50",
     instances=instances,
     solvers=("anycsp:rb", "anycsp:rb:hybrid", "anycsp:local", "ace", "cosoco", "cp-sat", "cadical", "toulbar2"),
-    limits={"quick": Limit(10.0), "paper": Limit(1200.0)},
+    limits={"quick": Limit(10.0), "standard": STANDARD, "paper": Limit(1200.0)},
     measures={"RB50": "solved", "frb50-23": "solved"},
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from anycsp.bench.baseline import Limit
-from anycsp.bench.experiment import BudgetName, Experiment, Instance
+from anycsp.bench.experiment import STANDARD, BudgetName, Experiment, Instance
 from anycsp.bench.experiments import gset
 from anycsp.model.builders import cut_problem
 from anycsp.model.problem import Problem
@@ -47,6 +47,6 @@ REGULAR = Experiment(
     paper="the section on expressiveness (G48, G49, and G50)",
     instances=instances,
     solvers=("anycsp:maxcut", "anycsp:maxcut:hybrid", "anycsp:coloring", "greedy-cut", "run-csp", "dwave-annealing"),
-    limits={"quick": Limit(5.0), "paper": Limit(180.0, runs=20)},
+    limits={"quick": Limit(5.0), "standard": STANDARD, "paper": Limit(180.0, runs=20)},
     measures=dict.fromkeys((*FILES, "torus-30x100", "torus-25x120"), "deviation"),
 )
