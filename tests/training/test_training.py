@@ -286,7 +286,7 @@ def test_a_resumed_run_keeps_what_its_state_depends_on(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    progress = {"next_index": 0, "slots": [], "scale_square": [], "scale_weight": []}
+    progress = {"next_index": 0, "slots": [], "norm": 0, "scale_square": [], "scale_weight": []}
     facts = {"config": {}, "counters": {}, "subjects": [progress]}
     checkpoint.write(tmp_path, {"w": torch.ones(3)}, facts)
 

@@ -36,6 +36,7 @@ FACTS: Schema = {
 PROGRESS: Schema = {
     "next_index": INDEX,
     "slots": several(row(INDEX, STEPS, STEPS), 0, 10**6),
+    "norm": number(0, 1e300),
     "scale_square": several(number(0, 1e300), 0, 64),
     "scale_weight": several(number(0, 1), 0, 64),
 }

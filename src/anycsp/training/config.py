@@ -15,7 +15,7 @@ from anycsp.errors import AnyCSPError
 from anycsp.neural.guidance import GUIDANCE, UNGUIDED, Guidance, as_guidance, guidance_json
 from anycsp.neural.temperature import ONE_TEMPERATURE, TEMPERATURE, Temperature, as_json, as_temperature
 from anycsp.neural.weights import PolicyConfig
-from anycsp.schema import FLAG, TABLE, TEXT, Rule, Schema, check, number, one_of, row, several, shown, whole
+from anycsp.schema import FLAG, TABLE, TEXT, Rule, Schema, check, either, number, one_of, row, several, shown, whole
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -61,6 +61,8 @@ SETTINGS: Schema = {
     "validation_instances": whole(1, 10**6),
     "validation_depths": several(whole(1, 10**6), 1, 100),
     "temperatures": several(TEMPERATURE, 1, 100),
+    "runs": whole(1, 1_000_000),
+    "domain": either(number(0, 0), number(2, 1 << 31)),
     "validate_minutes": number(0, 10**9),
 }
 """What each setting may be, whatever the others are. Bounds lie far beyond use and keep arithmetic in its range."""
@@ -169,6 +171,10 @@ class TrainingConfig:
     """Steps at which it is measured; the deepest chooses the best model."""
     temperatures: Sequence[Temperature] = (1.0,)
     """Softmax temperatures tried in validation, fixed or [hot, cold]; the best one is stored with the model."""
+    runs: int = 4
+    """Independent searches that the kept model makes where nobody says otherwise."""
+    domain: float = 0.0
+    """The size of domains that the temperatures are meant at and scaled from; 0: they are the same for all."""
     validate_minutes: float = 30.0
     """Minutes of training between validations; 0 validates at the end only."""
 

@@ -20,12 +20,12 @@ from anycsp.model.problem import Problem
 from anycsp.neural.guidance import UNGUIDED, Guidance
 from anycsp.neural.operations import Operations
 from anycsp.neural.policy import TORCH, PolicyNetwork
-from anycsp.search.choose import choose_strategy
 from anycsp.search.local import LocalSearch
-from anycsp.search.solve import solve
 from anycsp.training.rollout import Sampler
 from anycsp.training.walk import Batch, SearchState, Walk
 
+STRATEGY = "tabu"
+"""It descends from where it stands, so that what it finds is near; annealing would melt that first."""
 MOVES = 50_000
 """Of compiled search from each assignment: a fraction of the time that a window of the policy takes."""
 LEAST = 1e-5
@@ -47,13 +47,9 @@ def nearby_solutions(
     """[runs, variables]: a solution for each assignment, where −1 stands for none found. With two values a solution
     whose every value is exchanged may be one too, and then the nearer of both is taken."""
     graph = compile_graph([problem])
-    search = LocalSearch(graph, choose_strategy(problem), len(positions), seed)
+    search = LocalSearch(graph, STRATEGY, len(positions), seed)
     found = search.burst(positions, moves)
     solved = search.best_score()[:, 0] <= graph.constant[0, 3]
-    if not solved.all():  # where one strategy is stuck, propagation and the others may not be
-        result = solve(problem, steps=moves, threads=1, seed=seed)
-        found[~solved] = problem.positions(result.assignment)
-        solved[:] |= result.satisfied
     if bool((graph.domains.sizes == 2).all()):
         far = (found != positions).sum(axis=1) * 2 > problem.num_variables
         exchanged = far & solved & [problem.violation_of_positions(1 - run).violated == 0 for run in found]

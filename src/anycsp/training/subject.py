@@ -3,6 +3,7 @@ teacher, or the solutions of compiled search."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,8 @@ class Subject:
     def __init__(self, config: TrainingConfig) -> None:
         self.config = config
         self.scale = RunningScale()
+        self.norm = 0.0
+        """Running mean of the gradient's norm; 0 before the first."""
         self.teacher = _teacher(config) if config.teacher not in ("", SEARCH) else None
         self.pool = Pool(config, config.policy.hidden + (self.teacher.config.hidden if self.teacher else 0))
 
@@ -110,16 +113,23 @@ class Subject:
         figures = {"surprise": float(compared.surprise.detach())}
         return compared.surprise, end, {**figures, **self._figures(compared.cost, end)}
 
+    def usual_norm(self, norm: float) -> float:
+        """The running mean, one more counted in; a norm that is not finite is not."""
+        if math.isfinite(norm):
+            self.norm = norm if self.norm == 0 else 0.95 * self.norm + 0.05 * norm
+        return max(self.norm, 1e-9)
+
     def progress(self) -> dict[str, Any]:
         """What a checkpoint keeps beside the tensors of `pool.state`."""
         pool = self.pool
         slots = [(slot.index, slot.depth, slot.lifetime) for slot in pool.slots]
         scale = {"scale_square": self.scale.square, "scale_weight": self.scale.weight}
-        return {"next_index": pool.next_index, "slots": slots, **scale}
+        return {"next_index": pool.next_index, "slots": slots, "norm": self.norm, **scale}
 
     def restore(self, progress: dict[str, Any], state: dict[str, Tensor], where: object) -> None:
         """Go on from a checkpoint, which errors call `where`."""
         self.scale = RunningScale(square=progress["scale_square"], weight=progress["scale_weight"])
+        self.norm = progress["norm"]
         if len(self.scale.square) != len(self.scale.weight):
             raise ModelError(f"{where}: scale_square and scale_weight differ in length")
         if bool(state) != bool(progress["slots"]):

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,13 @@ from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.temperature import Temperature, as_range
 from anycsp.neural.weights import PolicyConfig, parameter_shapes, widened
 from anycsp.schema import shown
-from anycsp.training import checkpoint
+from anycsp.training import checkpoint, references
 from anycsp.training.checkpoint import Counters, Expected, check_tensors
 from anycsp.training.config import ConfigError, TrainingConfig
 from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
 from anycsp.training.profile import ProfiledOperations, TrainingProfile
+from anycsp.training.references import Reference
 from anycsp.training.subject import Subject
 from anycsp.training.validation import ValidationSet
 
@@ -43,6 +44,8 @@ LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
 CHECKPOINT_SECONDS = 300
 """Of training between checkpoints: what a crash can cost."""
+POINTS = 10
+"""Validations of a run whose length is given in minutes, at least: fewer points are no curve."""
 EXPLOSION = 1000
 """A gradient so many times its usual norm skips the update: clipping bounds its length, not where it points."""
 FIXED = (
@@ -79,6 +82,7 @@ class Trainer:
         """Seconds by part: draw and compile, forward, backward, optimizer, validation."""
         self.profile: TrainingProfile | None = None
         self._validation: ValidationSet | None = None
+        self.references: list[Reference] = references.load(folder) if resumed else []
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
@@ -100,6 +104,8 @@ class Trainer:
         saved_at = self.counters.seconds
         with RunLog(self.folder, self.counters.update, quiet) as log, _stop_on_signal(stop):
             log.event("start", update=self.counters.update, config=self.config.to_table())
+            if self.config.validate_minutes > 0 and math.isinf(self.counters.best):
+                self._judge_start(log)
             while self.progress < 1 and not stop.is_set():
                 if self._validation_due():
                     self._validate(log)
@@ -118,7 +124,7 @@ class Trainer:
                 self._log_updates(log, recent)
             if not stop.is_set() and self.counters.validated_at < self.counters.seconds:
                 self._validate(log)
-            if not self.counters.best_update and self.counters.update:  # stopped early: better than no model
+            if math.isinf(self.counters.best) and self.counters.update:  # stopped early: better than no model
                 self.export("best", {}, self.config.temperatures[0])
             self.save()
             log.event("end", **self._position(), timing=dict(self.timing), skipped=self.counters.skipped)
@@ -146,6 +152,8 @@ class Trainer:
             self.optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
         with self._timed("optimizer"):
+            if len(self.subjects) > 1:  # the losses have no common scale, but Adam one step size for all
+                _multiply_gradients(self.policy, 1 / subject.usual_norm(_gradient_norm(self.policy)))
             norm = float(torch.nn.utils.clip_grad_norm_(self.policy.parameters(), config.clip))
             if self._explodes(norm):
                 counters.skipped += 1
@@ -219,8 +227,23 @@ class Trainer:
     # ── validation ───────────────────────────────────────────────────────────────────────────────
 
     def _validation_due(self) -> bool:
-        since = self.counters.seconds - self.counters.validated_at
-        return 0 < 60 * self.config.validate_minutes <= since
+        since, minutes = self.counters.seconds - self.counters.validated_at, self.config.validate_minutes
+        if not self.config.updates:
+            minutes = min(minutes, self.config.minutes / POINTS)
+        return 0 < 60 * minutes <= since
+
+    def _judge_start(self, log: RunLog) -> None:
+        """Validation at minute 0, of what training begins with, and what else does on the same instances."""
+        assert self._validation is not None
+        began = time.perf_counter()
+        self._validate(log)
+        tried = len(self.config.temperatures) * len(self._validation.problems)
+        self.references = references.measured(self.config, self._validation, (time.perf_counter() - began) / tried)
+        references.save(self.folder, self.references)
+        for reference in self.references:
+            shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in reference.unsatisfied.items())
+            log.say(f"  beside it  {reference.name}: {shown}")
+            log.event("reference", **asdict(reference))
 
     def _validate(self, log: RunLog) -> None:
         """Measure the averaged weights; keep them when they are the best at the greatest depth. Saves before, since it
@@ -231,12 +254,7 @@ class Trainer:
         assert self._validation is not None
         with self._timed("validation"):
             measured = {
-                temperature: self._validation.measure(
-                    self.averaged,
-                    config.validation_depths,
-                    temperature,
-                    config.guidance,
-                )
+                temperature: self._validation.measure_model(self._candidate(temperature), config.validation_depths)
                 for temperature in config.temperatures
             }
         deepest = config.validation_depths[-1]
@@ -261,8 +279,12 @@ class Trainer:
             "minutes": round(self.counters.seconds / 60, 2),
             "validation": {str(depth): cost for depth, cost in validation.items()},
         }
-        model = Model(name, self.averaged.weights(), temperature, guidance=self.config.guidance, training=facts)
-        save_model(model, self.folder / name)
+        save_model(replace(self._candidate(temperature), training=facts), self.folder / name)
+
+    def _candidate(self, temperature: Temperature) -> Model:
+        """The averaged weights, searching at a temperature."""
+        config, name, weights = self.config, self.folder.name, self.averaged.weights()
+        return Model(name, weights, temperature, config.runs, config.guidance, config.domain or None)
 
     # ── interruption ─────────────────────────────────────────────────────────────────────────────
 
@@ -319,6 +341,16 @@ class Trainer:
             trainer.close()
             raise
         return trainer
+
+
+def _gradient_norm(policy: PolicyNetwork) -> float:
+    return float(torch.nn.utils.get_total_norm([p.grad for p in policy.parameters() if p.grad is not None]))
+
+
+def _multiply_gradients(policy: PolicyNetwork, factor: float) -> None:
+    for parameter in policy.parameters():
+        if parameter.grad is not None:
+            parameter.grad.mul_(factor)
 
 
 def _expected_weights(policy: PolicyConfig, found: Mapping[str, Tensor]) -> dict[str, Expected]:
