@@ -31,10 +31,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "instances").mkdir()
-    for i in range(6):
+    for i in range(10):
         problem = Problem(str(i))
         x, y, z = problem.add_variables(3, range(1, 6))
-        problem.add(x * y * z == (i + 1) * 2)
+        problem.add(x * y * z == 2 ** (i % 5 + 1))
         write(problem, tmp_path / "instances" / f"{i}.json")
     return tmp_path / "instances"
 
@@ -54,6 +54,15 @@ def test_a_folder_is_all_that_training_needs(folder: Path, tmp_path: Path, capsy
     assert events.count("reference") == 2
     # The start is kept where training loses it.
     assert load_model(out).training["validation"]["10"] <= float(rows[0]["depth_10"])
+
+
+def test_a_single_instance_to_validate_on_ends_where_it_is_solved(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only_one = ["--set", "validation_instances=1", "--set", "validation_depths=[2000]"]
+    assert "the same 1 instances" in run(
+        capsys, "train", f"files:{folder}", "--out", tmp_path / "run", *TINY, *only_one
+    )
 
 
 def test_training_may_begin_with_nothing(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,6 +90,6 @@ def test_the_verdict_says_who_is_better() -> None:
 
 
 def test_evaluate_compares_searches(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = run(capsys, "evaluate", folder, "--search", "neural", "--search", "local", "--steps", 20, "--threads", 1)
-    assert said.count("by local") == 6
-    assert "local: 6 of 6 solved, 0.000 unsatisfied on average" in said
+    said = run(capsys, "evaluate", folder, "--search", "neural", "--search", "local", "--steps", 5000, "--threads", 1)
+    assert said.count("by local") == 10
+    assert "local: 10 of 10 solved, 0.000 unsatisfied on average" in said

@@ -60,7 +60,8 @@ class ValidationSet:
             engine = neural_engine(self.graph, model, 1, VALIDATION_SEED, temperature, threads, steps=goals[-1])
             engine.start()
             for depth in goals:
-                while engine.steps < depth:
-                    engine.advance(min(depth - engine.steps, INTERRUPTIBLE), math.inf)
+                # The search of a single instance ends where that is solved.
+                while engine.steps < depth and engine.advance(min(depth - engine.steps, INTERRUPTIBLE), math.inf):
+                    pass
                 result[depth] = float((engine.best_score() / self.graph.units).mean())
         return result
