@@ -37,10 +37,9 @@ STRUCTURED: dict[str, dict[str, object]] = {
     "jobshop": {"jobs": [3, 4], "machines": 3},
     "queens": {"n": [6, 16]},
     "all-interval": {"n": [6, 12]},
-    "parity": {"side": [2, 7]},
 }
 """Distributions of draws that have a solution, with parameters that make them small."""
-NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat", *STRUCTURED)
+NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat", "parity", *STRUCTURED)
 
 
 def draws(name: str, count: int, **parameters: object) -> list[Problem]:

@@ -43,7 +43,7 @@ def test_a_folder_is_all_that_training_needs(folder: Path, tmp_path: Path, capsy
     out = tmp_path / "run"
     said = run(capsys, "train", f"files:{folder}", "--out", out, *TINY)
     assert "the same 2 instances: 0 by the default search" in said
-    assert load_model(out).weights.config == load_model("general").weights.config
+    assert load_model(out).weights.config == load_model("universal").weights.config
     with open(out / "validation.csv") as file:
         rows = list(csv.DictReader(file))
     assert [int(row["update"]) for row in rows] == [0, 1, 2]

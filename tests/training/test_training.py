@@ -421,10 +421,11 @@ def test_a_run_leaves_model_logs_and_curves(tmp_path: Path) -> None:
     assert model.training["validation"]["10"] == counters.best
     with open(tmp_path / "validation.csv") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["update"]) for row in rows] == [1, 2]
+    assert [int(row["update"]) for row in rows] == [0, 1, 2]
     assert min(float(row["depth_10"]) for row in rows) == pytest.approx(counters.best, rel=1e-4)
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert [e["event"] for e in events] == ["start", "validation", "train", "validation", "end"]
+    judged = ["validation", "reference", "reference"]
+    assert [e["event"] for e in events] == ["start", *judged, "validation", "train", "validation", "end"]
     assert TrainingConfig.read(tmp_path / "config.toml").updates == 2
 
 

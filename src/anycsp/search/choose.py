@@ -18,7 +18,8 @@ from anycsp.search import prior
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}
 """The shipped model trained on problems of a kind; formulas have two."""
-FALLBACK = "general"
+FALLBACK = "universal"
+"""For every other problem: it learned several kinds, structured ones among them."""
 
 
 def choose_search(model: str | Model) -> str:
