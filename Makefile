@@ -7,7 +7,7 @@ CPP := $(shell find cpp -name '*.cpp' -o -name '*.h')
 NATIVE := CMakeLists.txt $(CPP)
 WORKERS ?= 2
 
-.PHONY: install demo java test check format docs sanitize bench-quick clean
+.PHONY: install demo java test check format docs sanitize fuzz fuzz-short bench-quick clean
 
 install: $(INSTALLED) ## the package with everything it can use, editable, in .venv
 
@@ -60,6 +60,16 @@ docs: install ## the documentation as a site, in build/site
 # The native module under AddressSanitizer and UndefinedBehaviorSanitizer, then its threads under ThreadSanitizer.
 sanitize: install ## the tests of the native module under sanitizers
 	.ci/sanitize $(BIN)/python
+
+MINUTES ?= 10
+FUZZ := OMP_NUM_THREADS=1 $(BIN)/python -m anycsp.fuzz
+
+# A fresh seed every time; SEED=N repeats one. What fails is written to runs/fuzz, as small as it could be made.
+fuzz: install ## random problems, broken files and models, faults, for MINUTES
+	$(FUZZ) --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) --log runs/fuzz/campaigns.jsonl
+
+fuzz-short: install ## the same for one minute, with a seed that every change has passed
+	$(FUZZ) --minutes 1 --seed 22 --trials 3000
 
 DATA ?= $(or $(ANYCSP_DATA),../shared/data)
 

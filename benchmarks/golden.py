@@ -102,7 +102,7 @@ def cheapest() -> Problem:
 def circuit() -> Problem:
     problem = Problem()
     x = problem.add_variables(5, range(5))
-    problem.add_circuit(x)
+    problem.add_circuit(x, self_loops=True)
     problem.add(x[0] + x[1] >= 5)
     return problem
 
@@ -161,7 +161,7 @@ def rows(problem: Problem, seed: int) -> Iterator[tuple[str, Callable[[], Answer
     yield "neural", lambda: solved(problem, "neural", NEURAL_STEPS, seed)
     if problem.objective is not None and problem.objective.expression is not None:
         return
-    graph = compile_graph(problem)
+    graph = compile_graph(problem, of_one_kind=True)
     units = float(graph.units[0])
     for strategy in STRATEGIES:
         engine = LocalSearch(graph, strategy, RUNS, seed, steps=LOCAL_STEPS)

@@ -23,12 +23,12 @@ def seating(seed: int) -> Problem:
     problem = Problem("wedding")
     table = problem.add_variables(GUESTS, range(TABLES), names=[f"guest {i}" for i in range(GUESTS)])
     for number in range(TABLES):
-        problem.add_count(table, [number], "==", SEATS, hard=True)
+        problem.add_count(table, [number], "==", SEATS)
     couples = [(table[2 * i], table[2 * i + 1]) for i in range(COUPLES)]
     for first, second in couples:
-        problem.add(first == second, hard=True)
+        problem.add(first == second)
     for (one, _), (other, _) in pairwise(couples):
-        problem.add(one != other, hard=True)  # each couple has quarrelled with the next
+        problem.add(one != other)  # each couple has quarrelled with the next
     for _ in range(WISHES):
         first, second = rng.sample(table, 2)
         problem.add(first == second, weight=rng.choice([1, 1, 2]))

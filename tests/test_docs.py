@@ -35,6 +35,8 @@ if arguments[0] in ("solve", "evaluate") and not {"--time-limit", "--steps"} & s
 if arguments[0] == "train":
     for setting in ("instances=2", "validate_minutes=0.01", "validation_instances=2", "validation_depths=[10]"):
         arguments += ["--set", setting] if "--resume" not in arguments or setting.startswith("validate") else []
+if arguments[0] in ("tune", "learn"):
+    arguments += ["--processes", "1", "--seeds", "1"] + ["--judges", "2", "--instances", "2"] * (arguments[0] == "tune")
 if arguments[0] == "bench":
     arguments += ["--plan"]
 try:

@@ -77,7 +77,7 @@ from anycsp import Problem, solve
 problem = Problem()
 x = problem.add_variables(6, range(5))
 problem.add_all_different(x[:4])
-problem.add_circuit(x[:4])
+problem.add_circuit(x[:4], self_loops=True)
 problem.add_rule([x[4], x[5]], lambda a, b: len({a, b}) == 2)
 result = solve(problem, search="SEARCH", steps=30, runs=2, threads=2)
 """

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/dispatch.h"
 
 namespace {
@@ -31,9 +32,11 @@ NB_MODULE(_native, m) {
     m.attr("build") = ANYCSP_BUILD;
     m.def("level", [] { return anycsp::kernels().name; });
     m.def("levels", level_names, "Instruction sets this build and this processor both have, slowest first.");
+    m.def("count_cpu_time", [](bool wanted) { anycsp::Clock::counts_cpu_time = wanted; });
     bind_problem(m);
     bind_neural(m);
     bind_local(m);
     bind_propagation(m);
+    bind_invariants(m);
     bind_training(m);
 }

@@ -7,6 +7,7 @@ namespace nb = nanobind;
 
 void bind_problem(nb::module_& m);
 void bind_propagation(nb::module_& m);
+void bind_invariants(nb::module_& m);
 void bind_neural(nb::module_& m);
 void bind_local(nb::module_& m);
 void bind_training(nb::module_& m);

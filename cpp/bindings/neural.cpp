@@ -201,6 +201,7 @@ void bind_neural(nb::module_& m) {
                  nb::gil_scoped_release release;
                  return s.advance(steps, seconds);
              })
+        .def("abandon_after", &Search::abandon_after, nb::arg("seconds"))
         .def("set_profile", &Search::set_profile)
         .def("set_temperature",
              [](Search& self, const std::vector<float>& temperature) {

@@ -27,15 +27,20 @@ std::vector<FamilyArrays> arrays_of(const nb::list& families) {
     return result;
 }
 
+Clock::time_point after(double seconds) {
+    if (seconds >= 1e7) return Clock::time_point::max();
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+// `building`: seconds after which it is given up to build the propagators, `seconds` those after which to run them.
 std::unique_ptr<Network> network_of(const std::shared_ptr<Problem>& problem, const nb::list& families,
-                                    const Bytes& enforced, nb::object external, double seconds) {
+                                    const Bytes& enforced, nb::object external, double seconds, double building) {
     require(enforced.size() == size_t(problem->constraints), "one flag a constraint");
+    const Clock::time_point deadline = after(seconds);
     auto network = std::make_unique<Network>(problem, arrays_of(families),
                                              std::vector<uint8_t>(enforced.data(), enforced.data() + enforced.size()),
-                                             external_labels(problem, std::move(external)));
-    if (seconds < 1e7)
-        network->deadline =
-            Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+                                             external_labels(problem, std::move(external)), after(building), true);
+    network->deadline = deadline;
     return network;
 }
 
@@ -56,18 +61,18 @@ void bind_propagation(nb::module_& m) {
     using namespace anycsp;
     using namespace anycsp::propagation;
 
+    nb::exception<OutOfTime>(m, "OutOfTime");
     nb::class_<Network>(m, "PropagationNetwork")
         .def(
             "__init__",
             [](Network* self, std::shared_ptr<Problem> problem, const nb::list& families, const Bytes& enforced,
                nb::object external, double seconds) {
                 require(enforced.size() == size_t(problem->constraints), "one flag a constraint");
+                const Clock::time_point deadline = after(seconds);
                 new (self) Network(problem, arrays_of(families),
                                    std::vector<uint8_t>(enforced.data(), enforced.data() + enforced.size()),
-                                   external_labels(problem, std::move(external)));
-                if (seconds < 1e7)
-                    self->deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                        std::chrono::duration<double>(seconds));
+                                   external_labels(problem, std::move(external)), deadline);
+                self->deadline = deadline;
             },
             nb::arg("problem"), nb::arg("families"), nb::arg("enforced"), nb::arg("external").none(),
             nb::arg("seconds") = 1e9)
@@ -81,19 +86,20 @@ void bind_propagation(nb::module_& m) {
         .def(
             "__init__",
             [](TreeSearch* self, std::shared_ptr<Problem> problem, const nb::list& families, const Bytes& enforced,
-               const Bytes& decisions, int32_t objective, uint64_t seed, nb::object external, double seconds) {
+               const Bytes& decisions, int32_t objective, uint64_t seed, nb::object external, double seconds,
+               double building) {
                 require(decisions.size() == size_t(problem->variables), "one flag a variable");
-                new (self) TreeSearch(network_of(problem, families, enforced, std::move(external), seconds),
+                new (self) TreeSearch(network_of(problem, families, enforced, std::move(external), seconds, building),
                                       std::vector<uint8_t>(decisions.data(), decisions.data() + decisions.size()),
                                       objective, seed);
             },
             nb::arg("problem"), nb::arg("families"), nb::arg("enforced"), nb::arg("decisions"), nb::arg("objective"),
-            nb::arg("seed"), nb::arg("external").none(), nb::arg("seconds") = 1e9)
+            nb::arg("seed"), nb::arg("external").none(), nb::arg("seconds") = 1e9, nb::arg("building") = 1e9)
         .def("advance", &TreeSearch::advance, nb::arg("max_nodes"), nb::arg("seconds"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("suggest",
              [](TreeSearch& self, const Assignment& positions, bool solution) {
-                 require(positions.size() == size_t(self.network().problem().variables), "one position a variable");
+                 require(positions.size() == size_t(self.network().variables()), "one position a variable");
                  self.suggest(positions.data(), solution);
              })
         .def_prop_ro("exhausted", &TreeSearch::exhausted)
@@ -104,6 +110,7 @@ void bind_propagation(nb::module_& m) {
         .def_prop_ro("failures", &TreeSearch::failures)
         .def("solution", [](TreeSearch& self) {
             auto* kept = new std::vector<int32_t>(self.solution());
+            kept->resize(self.network().variables());  // without the orders of tasks
             nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<int32_t>*>(p); });
             return nb::ndarray<nb::numpy, int32_t>(kept->data(), {kept->size()}, owner);
         });

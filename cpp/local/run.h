@@ -2,20 +2,18 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/violation.h"
 #include "local/random.h"
 #include "local/state.h"
 
 namespace anycsp::local {
-
-using Clock = std::chrono::steady_clock;
 
 // The numbers a strategy is tuned by. Asking for one names it; unknown names are the caller's mistake.
 class Parameters {

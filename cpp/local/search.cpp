@@ -25,7 +25,7 @@ Search::Search(std::shared_ptr<const Problem> problem, const std::string& strate
         runs_.push_back(std::make_unique<Run>(index_, strategy_named(strategy), Parameters(parameters), seed, i));
     busy_.assign(runs, 0);
     target_.assign(runs, 0);
-    chunk_.assign(runs, 16);
+    chunk_.assign(runs, 1);  // a move may take long: it grows as the clock allows
 }
 
 void Search::start(const int32_t* positions, int64_t moves, double seconds) {

@@ -6,12 +6,13 @@
 #include <ctime>
 #include <stdexcept>
 
+#include "core/clock.h"
 #include "neural/randomness.h"
 
 namespace anycsp {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
 // Which thread does what never changes a result, only its cost: runs are independent of one another, blocks of a run
 // need a barrier after each pass. Whole runs it is, unless threads would idle.
@@ -201,7 +202,7 @@ void Search::update_trace(int32_t run) {
 }
 
 template <class Each>
-void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
+void Search::step_run(int32_t run, Workspace& workspace, Each&& each_block) {
     if (options.guidance[run] > 0) update_trace(run);
     const Kernels& k = kernels();
     const Network& n = network->view();
@@ -209,6 +210,11 @@ void Search::step_run(int32_t run, Workspace& workspace, Each&& each) {
     const RunView view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
     const Work& work = workspace.view;
     const auto &variables = layout->variable_blocks, &constraints = layout->constraint_blocks;
+    auto each = [&](int64_t count, const auto& body) {
+        each_block(count, [&](int64_t i, int thread) {
+            if (!abandoned()) body(i, thread);
+        });
+    };
     each(int64_t(variables.size()),
          [&](int64_t i, int thread) { k.encode(n, t, view, work, scratch_[thread], variables[i]); });
     for (size_t i = 0; i < layout->tiles.size(); ++i) {
@@ -302,6 +308,7 @@ void Search::begin(int32_t run) {
 
 void Search::start(const int32_t* given) {
     began_ = now();
+    abandoned_ = false;
     const Problem& p = *problem;
     step = 0;
     for (int32_t run = 0; run < options.runs; ++run) {
@@ -348,10 +355,17 @@ std::vector<double> Search::phase_seconds() const {
     return total;
 }
 
+void Search::abandon_after(double seconds) { abandon_at_ = now() + seconds; }
+
+bool Search::abandoned() {
+    if (!abandoned_ && abandon_at_ < INFINITY && now() >= abandon_at_) abandoned_ = true;
+    return abandoned_;
+}
+
 int64_t Search::advance(int64_t max_steps, double seconds) {
     const double until = now() + seconds;
     int64_t done = 0;
-    while (done < max_steps && !solved()) {
+    while (done < max_steps && !solved() && !abandoned_) {
         if (over_runs_) {
             team_.each(options.runs, [&](int64_t run, int thread) {
                 step_run(static_cast<int32_t>(run), workspaces_[thread], [&](int64_t count, const auto& body) {
@@ -362,6 +376,7 @@ int64_t Search::advance(int64_t max_steps, double seconds) {
             for (int32_t run = 0; run < options.runs; ++run)
                 step_run(run, workspaces_[0], [&](int64_t count, const auto& body) { team_.each(count, body); });
         }
+        if (abandoned_) break;
         if (external) relabel_all();
         ++step;
         ++done;

@@ -1,6 +1,8 @@
 // The policy's search on one graph: R runs step in lockstep, the best assignment of each is kept.
 #pragma once
 
+#include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -40,6 +42,9 @@ class Search {
     void start(const int32_t* positions);  // [runs][variables], or null to draw them
     // Steps until one of the limits, at least once; with one instance, until a run violates nothing. Steps done.
     int64_t advance(int64_t max_steps, double seconds);
+    // Seconds from now after which a step under way is abandoned. What it has changed is then of no use: only the best
+    // assignments are, and no more steps are made until the next start.
+    void abandon_after(double seconds);
     void restart(const std::vector<int32_t>& runs);  // from random assignments, with nothing remembered
     // Continues from other assignments, recurrent states as they are.
     void place(const int32_t* positions, const std::string& found_by);
@@ -83,6 +88,7 @@ class Search {
     void sample_local(int32_t run);
     void note_improvements(const std::string& found_by);
     bool solved() const;
+    bool abandoned();  // looks at the clock
 
     Team team_;
     bool over_runs_;  // threads take whole runs, or blocks of one run after another
@@ -93,6 +99,8 @@ class Search {
     std::vector<int64_t> constant_;   // [instances][4] violated, weight, hard, score of constraints with empty scope
     std::vector<int32_t> instance_start_;
     double began_ = 0;
+    double abandon_at_ = INFINITY;
+    std::atomic<bool> abandoned_{false};
 };
 
 }  // namespace anycsp

@@ -65,15 +65,17 @@ class Matching : public Propagator {
         scope = bins_->scope;
         taken_by_.assign(bins_->count, -1);
         takes_.assign(scope.size(), -1);
+        longest_wait_ = bins_->count <= static_cast<int32_t>(scope.size()) ? 0 : kLongestWait;
     }
 
-    // A matching seldom removes a value that taken values leave: where the last ones did not, the next waits longer.
+    // A matching seldom removes a value that taken values leave: where the last ones did not, the next waits longer. Where
+    // there are no more values than variables it does so often, and decides whole squares (quasigroups with holes).
     bool propagate(Store& store) override {
         if (store.level() > 0 && waited_++ < interval_) return true;
         waited_ = 0;
         removed_ = false;
         const bool possible = match(store);
-        interval_ = !possible || removed_ ? 0 : std::min(interval_ + 1, kLongestWait);
+        interval_ = !possible || removed_ ? 0 : std::min(interval_ + 1, longest_wait_);
         return possible;
     }
 
@@ -129,6 +131,42 @@ class Matching : public Propagator {
     // Strongly connected components of: bin → slot that takes it, slot → its other bins, every free bin ↔ a sink.
     // A value survives if it is matched, or in one component with its slot.
     bool prune(Store& store) {
+        open_.clear();
+        for (size_t s = 0; s < scope.size(); ++s)
+            if (!store.fixed(scope[s])) open_.push_back(static_cast<int32_t>(s));
+        return open_.size() < kWordOfSlots ? prune_by_words(store) : prune_by_components(store);
+    }
+
+    // The same for few open slots: who reaches whom, as rows of bits closed by Warshall's algorithm. A value stays where
+    // its owner reaches the slot.
+    bool prune_by_words(Store& store) {
+        const auto sink = static_cast<int32_t>(open_.size());
+        node_of_.resize(scope.size());
+        for (int32_t i = 0; i < sink; ++i) node_of_[open_[i]] = i;
+        const auto owner = [&](int32_t bin) { return taken_by_[bin] < 0 ? sink : node_of_[taken_by_[bin]]; };
+        reach_.assign(sink + 1, 0);
+        reach_[sink] = (uint64_t(1) << sink) - 1;
+        for (int32_t i = 0; i < sink; ++i)
+            for_each(store, scope[open_[i]],
+                     [&](int32_t v) { reach_[i] |= uint64_t(1) << owner(bins_->of(open_[i], v)); });
+        for (int32_t k = 0; k <= sink; ++k)
+            for (uint64_t& row : reach_)
+                if (row >> k & 1) row |= reach_[k];
+        for (int32_t i = 0; i < sink; ++i) {
+            const int32_t x = scope[open_[i]];
+            for (int32_t v = store.first(x); v >= 0;) {
+                const int32_t next = store.next(x, v), of = owner(bins_->of(open_[i], v));
+                if (of != i && !(reach_[of] >> i & 1)) {
+                    removed_ = true;
+                    if (!store.remove(x, v)) return false;
+                }
+                v = next;
+            }
+        }
+        return true;
+    }
+
+    bool prune_by_components(Store& store) {
         const auto slots = static_cast<int32_t>(scope.size());
         const int32_t sink = slots, nodes = slots + 1;
         // Slots only: slot s → slot t where t takes a bin s could; s → sink where s could take a free bin; the sink →
@@ -209,8 +247,11 @@ class Matching : public Propagator {
     std::vector<int32_t> taken_by_, takes_, seen_, came_from_, queue_, index_, low_, component_, stack_;
     std::vector<Frame> frames_;
     int32_t count_ = 0, components_ = 0;
-    int32_t waited_ = 0, interval_ = 0;
+    int32_t waited_ = 0, interval_ = 0, longest_wait_;
     bool removed_ = false;
+    std::vector<int32_t> open_, node_of_;
+    std::vector<uint64_t> reach_;
+    static constexpr size_t kWordOfSlots = 64;  // with the sink they fit a word
     static constexpr int32_t kLongestWait = 8;
 };
 

@@ -49,8 +49,8 @@ class Distinct : public Propagator {
         const int64_t low = bound_ + (has_result_ ? store.low(result) : 0),
                       high = bound_ + (has_result_ ? store.high(result) : 0);
         if (op_ == NE) {
-            if (least != most) return true;
-            return has_result_ ? store.remove_value(result, least - bound_) : least != bound_;
+            if (least == most) return has_result_ ? store.remove_value(result, least - bound_) : least != bound_;
+            return low != high || differ(store, low - least);
         }
         if (op_ == LE || op_ == LT || op_ == EQ) {
             const int64_t strict = op_ == LT;
@@ -75,6 +75,22 @@ class Distinct : public Propagator {
         bool any = false;
         for_each(store, scope[i], [&](int32_t v) { any |= fresh(i, v); });
         return any;
+    }
+    // The number of values must not grow by `gone`, which one open variable alone can decide.
+    bool differ(Store& store, int64_t gone) {
+        int64_t open = -1;
+        for (size_t i = 0; i < listed_; ++i) {
+            if (store.fixed(scope[i])) continue;
+            if (open >= 0) return true;
+            open = static_cast<int64_t>(i);
+        }
+        const int32_t x = scope[open];
+        for (int32_t v = store.first(x); v >= 0;) {
+            const int32_t next = store.next(x, v);
+            if (fresh(open, v) == gone && !store.remove(x, v)) return false;
+            v = next;
+        }
+        return true;
     }
     // Every open variable that could add a value must (or none may).
     bool only(Store& store, bool add) {

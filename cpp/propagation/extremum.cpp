@@ -9,8 +9,9 @@ namespace {
 
 class Extremum : public Propagator {
   public:
-    Extremum(int32_t constraint, std::vector<int32_t> variables, std::vector<const int64_t*> terms,
-             std::shared_ptr<const void> owner, int32_t op, int64_t bound, bool has_result)
+    Extremum(const Problem& problem, int32_t constraint, std::vector<int32_t> variables,
+             std::vector<const int64_t*> terms, std::shared_ptr<const void> owner, int32_t op, int64_t bound,
+             bool has_result)
         : Propagator(constraint, kCheap, kDomain, false),
           term_(std::move(terms)),
           owner_(std::move(owner)),
@@ -21,6 +22,8 @@ class Extremum : public Propagator {
         scope = std::move(variables);
         least_.resize(scope.size());
         most_.resize(scope.size());
+        for (size_t i = 0; i < scope.size(); ++i)
+            ascending_.push_back(std::is_sorted(term_[i], term_[i] + problem.domain_size(scope[i])));
     }
 
     bool demand_better(const Problem&, const int32_t* positions) override {
@@ -50,6 +53,10 @@ class Extremum : public Propagator {
     void range(const Store& store, size_t i) {
         const int64_t* own = term_[i];
         least_[i] = most_[i] = own[store.first(scope[i])];
+        if (ascending_[i]) {  // as the ends of tasks are, which have a thousand values and more
+            most_[i] = own[store.last(scope[i])];
+            return;
+        }
         for_each(store, scope[i], [&](int32_t v) {
             least_[i] = std::min(least_[i], own[v]);
             most_[i] = std::max(most_[i], own[v]);
@@ -58,6 +65,13 @@ class Extremum : public Propagator {
     bool within(Store& store, size_t i, int64_t bottom, int64_t top) {
         if (least_[i] >= bottom && most_[i] <= top) return true;
         const int32_t x = scope[i];
+        if (ascending_[i]) {
+            const int64_t *from = term_[i] + store.first(x), *to = term_[i] + store.last(x) + 1;
+            const bool left = store.between(x, static_cast<int32_t>(std::lower_bound(from, to, bottom) - term_[i]),
+                                            static_cast<int32_t>(std::upper_bound(from, to, top) - term_[i]));
+            if (left) range(store, i);
+            return left;
+        }
         for (int32_t v = store.first(x); v >= 0;) {
             const int32_t next = store.next(x, v);
             if ((term_[i][v] < bottom || term_[i][v] > top) && !store.remove(x, v)) return false;
@@ -118,6 +132,7 @@ class Extremum : public Propagator {
     const size_t listed_;
     const bool has_result_;
     std::vector<int64_t> least_, most_;
+    std::vector<uint8_t> ascending_;  // by slot: terms grow with the positions
 };
 
 }  // namespace
@@ -130,8 +145,8 @@ void add_extremum(Store& store, const Family& f, const FamilyArrays& arrays, int
     std::vector<const int64_t*> terms;
     for (int32_t s = begin; s < end; ++s) terms.push_back(term->data() + (problem.edge_start[s] - first_edge));
     out.push_back(std::make_unique<Extremum>(
-        c, std::vector<int32_t>(problem.scope.begin() + begin, problem.scope.begin() + end), std::move(terms), term,
-        arrays.int32("operator")[row], arrays.int64("bound")[row], arrays.bytes("has_result")[row] != 0));
+        problem, c, std::vector<int32_t>(problem.scope.begin() + begin, problem.scope.begin() + end), std::move(terms),
+        term, arrays.int32("operator")[row], arrays.int64("bound")[row], arrays.bytes("has_result")[row] != 0));
 }
 
 }  // namespace anycsp::propagation

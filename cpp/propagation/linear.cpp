@@ -165,10 +165,23 @@ class Pair : public Propagator {
         scope = {x, y};
     }
     bool propagate(Store& store) override {
-        return revise(store, scope[0], scope[1], a_, b_) && revise(store, scope[1], scope[0], b_, a_);
+        const int32_t x = scope[0], y = scope[1];
+        if (std::abs(a_) == 1 && std::abs(b_) == 1 && solid(store, x) && solid(store, y))
+            return shift(store, x, y, a_, b_) && shift(store, y, x, b_, a_);
+        return revise(store, x, y, a_, b_) && revise(store, y, x, b_, a_);
     }
 
   private:
+    // Consecutive integers without a hole: bounds say it all.
+    static bool solid(const Store& store, int32_t x) {
+        const int32_t range = store.last(x) - store.first(x);
+        return store.size(x) == range + 1 && store.value(x, store.last(x)) - store.value(x, store.first(x)) == range;
+    }
+    // x = (bound − b·y) / a lies between the ends of y's range.
+    bool shift(Store& store, int32_t x, int32_t y, int64_t a, int64_t b) const {
+        const int64_t one = a * (bound_ - b * store.low(y)), other = a * (bound_ - b * store.high(y));
+        return store.at_least(x, std::min(one, other)) && store.at_most(x, std::max(one, other));
+    }
     bool revise(Store& store, int32_t x, int32_t y, int64_t a, int64_t b) const {
         return TableTerms::drop(store, x, [&](int32_t v) {
             const int64_t rest = bound_ - a * store.value(x, v);

@@ -5,16 +5,27 @@
 namespace anycsp::propagation {
 
 Network::Network(std::shared_ptr<const Problem> problem, const std::vector<FamilyArrays>& arrays,
-                 const std::vector<uint8_t>& enforced, ExternalLabels external)
-    : problem_(std::move(problem)),
+                 const std::vector<uint8_t>& enforced, ExternalLabels external, Clock::time_point built_by, bool orders)
+    : disjunctions_(find_disjunctions(*problem, arrays, enforced)),
+      variables_(problem->variables),
+      problem_(with_orders(std::move(problem), orders ? disjunctions_.size() : 0)),
       external_(std::move(external)),
       store_(*problem_),
       clauses_(*problem_),
       tables_(make_tables()),
       watches_(problem_->variables),
       conflicts_(problem_->variables) {
-    for (int32_t c = 0; c < problem_->constraints; ++c)
-        if (enforced[c]) add(c, arrays);
+    std::vector<uint8_t> ordered(problem_->constraints, 0);
+    if (orders)
+        for (size_t i = 0; i < disjunctions_.size(); ++i) {
+            ordered[disjunctions_[i].constraint] = 1;
+            propagators_.push_back(make_precedence(disjunctions_[i], variables_ + static_cast<int32_t>(i)));
+        }
+    for (int32_t c = 0; c < problem_->constraints; ++c) {
+        if ((c & 15) == 0 && Clock::now() >= built_by) throw OutOfTime();
+        if (enforced[c] && !ordered[c]) add(c, arrays);
+    }
+    add_machines(disjunctions_, propagators_);
     for (size_t p = 0; p < propagators_.size(); ++p) {
         propagators_[p]->id = static_cast<int32_t>(p);
         std::vector<int32_t> scope = propagators_[p]->scope;

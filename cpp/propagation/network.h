@@ -1,22 +1,29 @@
 // All constraints of a problem that must hold, as propagators over one store, run to a fixpoint.
 #pragma once
 
-#include <chrono>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
+#include "core/clock.h"
 #include "propagation/clauses.h"
+#include "propagation/disjunctive.h"
 #include "propagation/propagator.h"
 
 namespace anycsp::propagation {
 
-using Clock = std::chrono::steady_clock;
+// Thrown where the deadline passes before all propagators are there: with only some of them nothing would be proved.
+struct OutOfTime : std::runtime_error {
+    OutOfTime() : std::runtime_error("no time to build the propagators") {}
+};
 
 class Network {
   public:
     // `enforced`: the constraints that must hold. `arrays`: by family, for those with an evaluator of their own.
+    // With `orders`, pairs of tasks get a variable each that says which comes first, after those of the problem.
     Network(std::shared_ptr<const Problem> problem, const std::vector<FamilyArrays>& arrays,
-            const std::vector<uint8_t>& enforced, ExternalLabels external);
+            const std::vector<uint8_t>& enforced, ExternalLabels external,
+            Clock::time_point built_by = Clock::time_point::max(), bool orders = false);
     Network(const Network&) = delete;
 
     Store& store() { return store_; }
@@ -40,6 +47,10 @@ class Network {
     Propagator* find(int32_t constraint);
     void schedule(Propagator& propagator);
 
+    // Variable variables() + i is the order of the i-th pair.
+    const std::vector<Disjunction>& disjunctions() const { return disjunctions_; }
+    int32_t variables() const { return variables_; }
+
     // What has been run, for those who plan by it.
     int64_t runs = 0;
 
@@ -58,6 +69,8 @@ class Network {
     bool pass_on_fixed(int32_t x);
     bool give_up();
 
+    std::vector<Disjunction> disjunctions_;
+    int32_t variables_;  // of the problem, without orders
     std::shared_ptr<const Problem> problem_;
     ExternalLabels external_;
     Store store_;

@@ -5,47 +5,11 @@
 #include <cmath>
 
 #include "families/evaluator.h"
+#include "families/operations.h"
 #include "propagation/propagator.h"
 
 namespace anycsp::propagation {
 namespace {
-
-// The order of OPERATIONS in model/expressions.py.
-enum Code : int32_t {
-    Slot,
-    Constant,
-    Neg,
-    Abs,
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Mod,
-    FloorDiv,
-    FloorMod,
-    Sqr,
-    Pow,
-    Min,
-    Max,
-    Dist,
-    Lt,
-    Le,
-    Ge,
-    Gt,
-    Eq,
-    Ne,
-    In,
-    Not,
-    And,
-    Or,
-    Xor,
-    Iff,
-    Imp,
-    If,
-    Element,
-    Distinct,
-    Circuit,
-};
 
 constexpr int64_t kFar = int64_t(1) << 62;
 

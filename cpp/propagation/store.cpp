@@ -154,6 +154,17 @@ bool Store::clear(int32_t x, int32_t from, int32_t to) {
     return size == extent_[x].size ? true : shrunk(x, size);
 }
 
+bool Store::between(int32_t x, int32_t from, int32_t to) {
+    if (from > last(x) || to <= first(x) || from >= to) return false;
+    if (from > first(x)) {
+        if (next(x, from - 1) >= to || next(x, from - 1) < 0) return false;
+        if (!clear(x, first(x), from)) return false;
+    }
+    if (to > last(x)) return true;
+    if (first(x) >= to) return false;
+    return clear(x, to, last(x) + 1);
+}
+
 bool Store::at_least(int32_t x, int64_t bound) {
     if (low(x) >= bound) return true;
     if (high(x) < bound) return false;

@@ -42,6 +42,8 @@ class Store {
     bool at_most(int32_t x, int64_t bound);
     // Keep only the positions set in `mask`, words(x) long.
     bool keep(int32_t x, const uint64_t* mask);
+    // Keep only the positions from … to − 1.
+    bool between(int32_t x, int32_t from, int32_t to);
     // Remove the position that stands for an integer, if there is one.
     bool remove_value(int32_t x, int64_t integer);
     // The position of an integer in the whole domain, or −1.

@@ -33,9 +33,19 @@ TreeSearch::TreeSearch(std::unique_ptr<Network> network, std::vector<uint8_t> de
         for (size_t i = 0; i < objective_->scope.size(); ++i)
             slot_in_objective_[objective_->scope[i]] = static_cast<int32_t>(i);
     }
-    int32_t count = 0;
-    for (uint8_t d : decision_) count += d;
-    freed_ = std::max(8.0, 0.1 * count);
+    // A variable that is the objective follows from the others; tried first, its values would be refuted one by one.
+    if (objective_ && objective_->scope.size() == 1) decision_[objective_->scope[0]] = 0;
+    // Starting times follow from the order of their tasks, and so do ends and other times: they are branched on last.
+    first_order_ = network_->variables();
+    decision_.resize(problem.variables, 1);
+    for (const Disjunction& d : network_->disjunctions())
+        for (int32_t task : d.task) {
+            if (decision_[task]) tasks_.push_back(task);
+            decision_[task] = 0;
+        }
+    for (int32_t x = 0; x < first_order_ && !tasks_.empty(); ++x)
+        if (problem.domain_size(x) >= kWideDomain) decision_[x] = 0;
+    freed_ = std::max(8.0, 0.1 * movable());
     failures_left_ = static_cast<int64_t>(cutoff_);
 }
 
@@ -63,8 +73,10 @@ bool TreeSearch::begin() {
 }
 
 void TreeSearch::suggest(const int32_t* positions, bool solution) {
-    const auto n = static_cast<size_t>(network_->problem().variables);
-    preferred_.assign(positions, positions + n);
+    preferred_.assign(positions, positions + first_order_);
+    for (const Disjunction& d : network_->disjunctions())
+        preferred_.push_back(store_.value(d.task[0], positions[d.task[0]]) + d.length[0] >
+                             store_.value(d.task[1], positions[d.task[1]]));
     if (!solution || !objective_) return;
     back_to(0);
     in_neighbourhood_ = false;
@@ -182,7 +194,7 @@ int32_t TreeSearch::pick_variable() {
     for (int32_t i = 0; i < store_.unfixed_count(); ++i) {
         const int32_t x = store_.unfixed(i);
         if (decides && !decision_[x]) continue;
-        const double score = weight_[x] / store_.size(x);
+        const double score = urgency(x);
         const bool first = best < 0 || (decision_[x] && !decides);
         if (first || score > best_score) {
             best = x, best_score = score, ties = 1;
@@ -194,17 +206,32 @@ int32_t TreeSearch::pick_variable() {
     return best;
 }
 
+// Failures over values left; for the order of two tasks those of their starting times.
+double TreeSearch::urgency(int32_t x) const {
+    if (x < first_order_) return weight_[x] / store_.size(x);
+    const Disjunction& d = network_->disjunctions()[x - first_order_];
+    return (weight_[d.task[0]] + weight_[d.task[1]]) / (store_.size(d.task[0]) + store_.size(d.task[1]));
+}
+
+// The order that leaves more time.
+int32_t TreeSearch::roomier(const Disjunction& d) const {
+    const int64_t first = store_.high(d.task[1]) - store_.low(d.task[0]) - d.length[0],
+                  second = store_.high(d.task[0]) - store_.low(d.task[1]) - d.length[1];
+    return first >= second ? 0 : 1;
+}
+
 // Near the best solution what it has; elsewhere, in turns of restarts, what is best for the objective, the first
 // position, a suggested or a random one: no single order is good for every problem.
 int32_t TreeSearch::pick_position(int32_t x) {
-    const bool near = in_neighbourhood_ ? !windows_ : restarts_ % 2 == 1;
+    const bool near = (in_neighbourhood_ ? !windows_ : restarts_ % 2 == 1) && (decision_[x] || tasks_.empty());
     if (near && preferred_[x] >= 0 && store_.has(x, preferred_[x])) return preferred_[x];
-    if (random_positions_) {
+    if (random_positions_ && (decision_[x] || tasks_.empty())) {
         int32_t k = static_cast<int32_t>(random_.below(static_cast<uint32_t>(store_.size(x)))),
                 position = store_.first(x);
         while (k-- > 0) position = store_.next(x, position);
         return position;
     }
+    if (x >= first_order_) return roomier(network_->disjunctions()[x - first_order_]);
     if (slot_in_objective_[x] >= 0) return objective_->favourite(store_, slot_in_objective_[x]);
     return store_.first(x);
 }
@@ -253,21 +280,47 @@ bool TreeSearch::keep_near(int32_t x) {
 void TreeSearch::close_neighbourhood(bool complete) {
     back_to(0);
     in_neighbourhood_ = false;
-    int32_t count = 0;
-    for (uint8_t d : decision_) count += d;
-    freed_ = std::clamp(complete ? freed_ * 1.03 + 0.1 : freed_ * 0.97, 4.0, std::max(8.0, 0.8 * count));
+    freed_ = std::clamp(complete ? freed_ * 1.03 + 0.1 : freed_ * 0.97, 4.0, std::max(8.0, 0.8 * movable()));
     failures_left_ = static_cast<int64_t>(cutoff_);
     last_conflict_ = -1;
     if (neighbourhoods_ % 8 == 0)
         rest_until_ = failures_ + static_cast<int64_t>(kWholeShare * 8 * kNeighbourhoodFailures);
 }
 
+double TreeSearch::movable() const {
+    if (!tasks_.empty()) return static_cast<double>(tasks_.size());
+    double count = 0;
+    for (uint8_t d : decision_) count += d;
+    return count;
+}
+
+// Some tasks, drawn at random or all that begin around the same time in the best solution, and every order that one of
+// them is part of.
+void TreeSearch::free_tasks(int32_t target, std::vector<uint8_t>& free) {
+    const int32_t centre = tasks_[random_.below(static_cast<uint32_t>(tasks_.size()))];
+    const int64_t now = store_.value(centre, best_[centre]);
+    std::vector<std::pair<int64_t, int32_t>> ranked;
+    const bool by_time = random_.below(2) == 0;
+    for (int32_t x : tasks_) {
+        const int64_t away = std::abs(store_.value(x, best_[x]) - now);
+        ranked.push_back({by_time ? away : static_cast<int64_t>(random_.below(1 << 30)), x});
+    }
+    const auto many = std::min(ranked.size(), static_cast<size_t>(target));
+    std::partial_sort(ranked.begin(), ranked.begin() + many, ranked.end());
+    for (size_t i = 0; i < many; ++i) free[ranked[i].second] = 1;
+    for (size_t i = 0; i < network_->disjunctions().size(); ++i) {
+        const Disjunction& d = network_->disjunctions()[i];
+        free[first_order_ + i] = free[d.task[0]] || free[d.task[1]];
+    }
+}
+
 // Half of the neighbourhoods are drawn at random, half grow along the constraints from one variable.
 void TreeSearch::free_around(int32_t target, std::vector<uint8_t>& free) {
+    if (!tasks_.empty()) free_tasks(target, free);
     const Problem& problem = network_->problem();
     std::vector<int32_t> all;
     for (int32_t x = 0; x < problem.variables; ++x)
-        if (decision_[x] && !store_.fixed(x)) all.push_back(x);
+        if (decision_[x] && x < first_order_ && !store_.fixed(x)) all.push_back(x);
     if (all.empty()) return;
     int32_t count = 0;
     const auto release = [&](int32_t x) {

@@ -58,6 +58,10 @@ class TreeSearch {
     bool keep_near(int32_t x);
     void close_neighbourhood(bool complete);
     void free_around(int32_t target, std::vector<uint8_t>& free);
+    void free_tasks(int32_t target, std::vector<uint8_t>& free);
+    double movable() const;
+    double urgency(int32_t x) const;
+    int32_t roomier(const Disjunction& d) const;
     int32_t pick_variable();
     int32_t pick_position(int32_t x);
     int32_t literal(Branch b) const { return network_->problem().value_start[b.variable] + b.position; }
@@ -68,6 +72,9 @@ class TreeSearch {
     Propagator* objective_ = nullptr;
     std::vector<int32_t> slot_in_objective_;  // by variable, −1 where it has none
     local::Random random_;
+
+    int32_t first_order_;         // variables from here on are orders of two tasks
+    std::vector<int32_t> tasks_;  // whose orders there are
 
     std::vector<double> weight_;  // by variable: failures of its constraints
     std::vector<Branch> branches_;

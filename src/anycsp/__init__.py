@@ -1,10 +1,10 @@
 """anycsp: one learned search for any constraint problem.
 
 from anycsp import Problem, solve
-p = Problem()
-x, y, z = p.add_variables(3, range(3))
-p.add_all_different([x, y, z])
-print(solve(p).assignment)
+problem = Problem()
+x = problem.add_variables(3, 0, 2)
+problem.add_all_different(x)
+print(solve(problem)[x])
 """
 
 from __future__ import annotations
@@ -12,20 +12,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anycsp.errors import AnyCSPError, ConversionError, FormatError, ModelError, ProblemError, TooLargeError
+    from anycsp.errors import (
+        AnyCSPError,
+        ConversionError,
+        ExpressionError,
+        FormatError,
+        ModelError,
+        ProblemError,
+        TooLargeError,
+    )
     from anycsp.formats import read
-    from anycsp.model.expressions import Variable
+    from anycsp.model.expressions import (
+        Array,
+        Variable,
+        all_of,
+        any_of,
+        distinct,
+        element,
+        if_else,
+        maximum,
+        minimum,
+        total,
+    )
     from anycsp.model.problem import Problem
     from anycsp.neural.models import Model, load_model
     from anycsp.search.driver import Progress
-    from anycsp.search.result import Result
+    from anycsp.search.iterate import iterate, iterate_async
+    from anycsp.search.result import BEST_EFFORT, INTERRUPTED, OPTIMAL, SATISFIED, UNSATISFIABLE, Result
     from anycsp.search.solve import solve
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BEST_EFFORT",
+    "INTERRUPTED",
+    "OPTIMAL",
+    "SATISFIED",
+    "UNSATISFIABLE",
     "AnyCSPError",
+    "Array",
     "ConversionError",
+    "ExpressionError",
     "FormatError",
     "Model",
     "ModelError",
@@ -36,25 +63,52 @@ __all__ = [
     "TooLargeError",
     "Variable",
     "__version__",
+    "all_of",
+    "any_of",
+    "distinct",
+    "element",
+    "if_else",
+    "iterate",
+    "iterate_async",
     "load_model",
+    "maximum",
+    "minimum",
     "read",
     "solve",
+    "total",
 ]
 
 _HOME = {
     "AnyCSPError": "anycsp.errors",
     "ConversionError": "anycsp.errors",
+    "ExpressionError": "anycsp.errors",
     "FormatError": "anycsp.errors",
     "ModelError": "anycsp.errors",
     "ProblemError": "anycsp.errors",
     "TooLargeError": "anycsp.errors",
-    "Problem": "anycsp.model.problem",
+    "Array": "anycsp.model.expressions",
     "Variable": "anycsp.model.expressions",
+    "all_of": "anycsp.model.expressions",
+    "any_of": "anycsp.model.expressions",
+    "distinct": "anycsp.model.expressions",
+    "element": "anycsp.model.expressions",
+    "if_else": "anycsp.model.expressions",
+    "maximum": "anycsp.model.expressions",
+    "minimum": "anycsp.model.expressions",
+    "total": "anycsp.model.expressions",
+    "BEST_EFFORT": "anycsp.search.result",
+    "INTERRUPTED": "anycsp.search.result",
+    "OPTIMAL": "anycsp.search.result",
+    "SATISFIED": "anycsp.search.result",
+    "UNSATISFIABLE": "anycsp.search.result",
+    "Result": "anycsp.search.result",
+    "Problem": "anycsp.model.problem",
     "read": "anycsp.formats",
     "Model": "anycsp.neural.models",
     "load_model": "anycsp.neural.models",
     "Progress": "anycsp.search.driver",
-    "Result": "anycsp.search.result",
+    "iterate": "anycsp.search.iterate",
+    "iterate_async": "anycsp.search.iterate",
     "solve": "anycsp.search.solve",
 }
 """Where each name is found, at its first use: a command that only prints help imports none of them."""

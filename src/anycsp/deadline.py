@@ -12,6 +12,8 @@ import os
 import time
 from dataclasses import dataclass
 
+from anycsp import clock
+
 DEFAULT_SECONDS = 10.0
 """Without a limit of time or steps a search ends after this long."""
 
@@ -22,19 +24,19 @@ class OutOfTime(Exception):
 
 @dataclass(frozen=True)
 class Deadline:
-    """A moment of the clock `time.perf_counter`."""
+    """A moment of the clock of searches."""
 
     at: float
 
     @staticmethod
     def after(seconds: float | None, began: float | None = None) -> Deadline:
         """So many seconds after `began`, or from now; None is never."""
-        return Deadline(math.inf if seconds is None else (time.perf_counter() if began is None else began) + seconds)
+        return Deadline(math.inf if seconds is None else (clock.now() if began is None else began) + seconds)
 
     @property
     def left(self) -> float:
         """Seconds until then, none where it has passed."""
-        return max(0.0, self.at - time.perf_counter())
+        return max(0.0, self.at - clock.now())
 
     @property
     def seconds(self) -> float | None:
@@ -43,7 +45,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        return time.perf_counter() >= self.at
+        return clock.now() >= self.at
 
     def check(self) -> None:
         """To be called between two pieces of work: raises OutOfTime where there is no time for the next."""
@@ -52,7 +54,7 @@ class Deadline:
 
     def within(self, seconds: float) -> Deadline:
         """So many seconds from now, if that is sooner."""
-        return Deadline(min(self.at, time.perf_counter() + seconds))
+        return Deadline(min(self.at, clock.now() + seconds))
 
     def earlier(self, seconds: float) -> Deadline:
         """So many seconds before this one: they are kept for what comes after."""

@@ -7,7 +7,7 @@ be interleaved.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ class Improvement(NamedTuple):
     hard: int
     score: int
     found_by: str
-    """"initial", "network", "tree", or the local strategy."""
+    """"initial", "network", "tree", "exact", or the local strategy."""
 
 
 class Engine(Protocol):
@@ -73,6 +73,26 @@ class Incomplete:
     @property
     def refuted(self) -> bool:
         return False
+
+
+@runtime_checkable
+class ProvingEngine(Engine, Protocol):
+    """One that knows how good an assignment can be at all. It may hold threads, so it is closed when it is done."""
+
+    @property
+    def proved(self) -> bool:
+        """Nothing is better than the best assignment."""
+
+    @property
+    def bound(self) -> float | None:
+        """What no assignment is better than, in the problem's own objective or else in violated weight."""
+
+    @property
+    def value(self) -> int | None:
+        """What the best assignment comes to in the problem's own objective, where it violates nothing."""
+
+    def close(self) -> None:
+        """End what still runs."""
 
 
 class NeuralEngine(Engine, Protocol):

@@ -13,6 +13,10 @@ class ProblemError(AnyCSPError, ValueError):
     """A variable or constraint that cannot be: empty domain, wrong arity, value outside its domain."""
 
 
+class ExpressionError(ProblemError, TypeError):
+    """Python was about to evaluate what a search has to: says what to write instead."""
+
+
 class FormatError(AnyCSPError, ValueError):
     """A file that cannot be read: names the file, the line where there is one, and the reason."""
 

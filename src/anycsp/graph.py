@@ -7,7 +7,7 @@ the layout of `constraints.base`. Only labels change during a search, never the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from anycsp import native
 from anycsp.constraints.base import Block, IntArray, Labelling, Terms
 from anycsp.constraints.external import ExternalLabelling
+from anycsp.deadline import NEVER, Deadline
 from anycsp.memory import check_memory
 from anycsp.model.domains import Domains
 from anycsp.model.score import Scoring
@@ -44,6 +45,8 @@ class ConstraintValueGraph:
     """[constraints]: in units of its instance's scoring."""
     score: IntArray
     """[constraints]: what a violated one adds to the score."""
+    deadline: Deadline
+    """When what only Python can evaluate is not evaluated any more: it may take as long as it likes."""
     constant: IntArray
     """[instances, 4]: count, weight in units, hard count and score of violated constraints with empty scope."""
 
@@ -100,6 +103,7 @@ class ConstraintValueGraph:
             return None
 
         def labels(constraint: int, scope_positions: bytes) -> bytes:
+            self.deadline.check()
             labelling, row = owners[constraint]
             return labelling.row_labels(row, np.frombuffer(scope_positions, dtype=np.int32)).tobytes()
 
@@ -124,15 +128,25 @@ class ConstraintValueGraph:
         return native.module().make_problem(arrays, self.native_families)
 
 
-def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | None = None) -> ConstraintValueGraph:
-    """The graph of one problem, or of a batch as a disjoint union. Refuses what would not fit in memory."""
+def compile_graph(
+    problems: Problem | Sequence[Problem],
+    *,
+    memory_limit: int | None = None,
+    deadline: Deadline = NEVER,
+    of_one_kind: bool = False,
+) -> ConstraintValueGraph:
+    """The graph of one problem, or of a batch as a disjoint union. Refuses what would not fit in memory.
+
+    `of_one_kind`: where every constraint is required none comes before another, and none is hard in the graph. They are
+    then searched as in the paper: as few violated as can be.
+    """
     batch = [problems] if not isinstance(problems, Sequence) else list(problems)
     check_memory(batch, memory_limit)
     by_family: dict[type[Block], list[Block]] = {}
     variables = constraints = 0
     variable_instance, constraint_offset = [], []
     for instance, problem in enumerate(batch):
-        for block in problem.blocks:
+        for block in _of_one_kind(problem) if of_one_kind else problem.blocks:
             by_family.setdefault(type(block), []).append(block.shifted(variables, constraints))
         variable_instance.append(np.full(problem.num_variables, instance, dtype=np.int64))
         constraint_offset.append(constraints)
@@ -156,10 +170,17 @@ def compile_graph(problems: Problem | Sequence[Problem], *, memory_limit: int | 
         variable_instance=np.concatenate(variable_instance),
         constraint_instance=np.searchsorted(offsets, terms.index, side="right") - 1,
         scorings=scorings,
+        deadline=deadline,
         weight=weight[terms.index],
         score=score[terms.index],
         constant=_constant_violations(blocks, domains, offsets, weight, score),
     )
+
+
+def _of_one_kind(problem: Problem) -> list[Block]:
+    if not problem.scoring.all_required:
+        return problem.blocks
+    return [replace(b, terms=replace(b.terms, hard=np.zeros(len(b), dtype=np.bool_))) for b in problem.blocks]
 
 
 def _concat(parts: Sequence[IntArray]) -> IntArray:

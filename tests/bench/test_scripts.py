@@ -38,8 +38,12 @@ SMOKE = [
     Smoke("search_quality.py", "--outside --seconds 0.2 --seeds 1 --instances 1", "mean difference", "data", slow=True),
     Smoke("speed.py", "--quick --workloads sat --hidden 8", "25 x MaxCut", slow=True),
     Smoke("training_step.py", "--rounds 1 --workloads smoke", "2 x MaxCut"),
+    Smoke("building.py", "--smoke", "queens by expressions"),
     Smoke("startup.py", "--smoke", "import anycsp"),
+    Smoke("limits.py", "--smoke --out limits", "late by CPU"),
+    Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
+    Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
     Smoke("randcsp.py", "--smoke", "3 colours", slow=True),
     Smoke("xcsp3_table.py", f"{ROOT / 'examples'} --seconds 0.5", "| magic-square.xml | CSP | 9 | 9 |", "java"),
 ]

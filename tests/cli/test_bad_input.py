@@ -42,6 +42,8 @@ FILES: dict[str, tuple[str, str | bytes, int | None, str]] = {
     "text before the header": ("x.cnf", "1 2 0\np cnf 3 1\n", 1, "before the header"),
     "second header": ("x.cnf", "p cnf 3 1\np cnf 3 1\n1 0\n", 2, "unknown literal 'p'"),
     "header without numbers": ("x.cnf", "p cnf many few\n1 0\n", 1, "not an integer"),
+    "header glued to a sign": ("x.cnf", "p- cnf 3 1\n1 0\n", None, "not a list of clauses"),
+    "header of weights glued to a sign": ("x.wcnf", "p- wcnf 3 1\n1 0\n", None, "clause"),
     "negative counts": ("x.cnf", "p cnf -3 2\n1 0\n", 1, "negative"),
     "10 GB of clauses in 1 kB": ("x.cnf", "p cnf 100 2000000000\n1 2 0\n" + "c\n" * 500, 1, "2,000,000,000 clauses"),
     "a billion variables in 1 kB": ("x.cnf", "p cnf 1000000000 1\n1 2 0\n", 1, "1,000,000,000 variables"),

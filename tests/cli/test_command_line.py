@@ -189,6 +189,67 @@ def test_the_trace_is_written_whole(solve, tmp_path) -> None:  # type: ignore[no
     assert points[-1]["step"] == answer["best_step"]
     weights = [point["violated_weight"] for point in points]
     assert weights == sorted(set(weights), reverse=True)
+    assert points[-1]["objective"] == answer["objective"]["value"]
+    cuts = [point["objective"] for point in points]
+    assert cuts == sorted(cuts)
+
+
+def test_the_trace_of_an_objective_has_its_values_and_is_drawn(tmp_path: Path, capsys: Capture) -> None:
+    from anycsp import Problem
+    from anycsp.cli.plot import best_by_time
+    from anycsp.formats import write
+
+    problem = Problem()
+    x = problem.add_variables(6, range(4))
+    problem.add_all_different(x[:4])
+    problem.maximize(x[0] * 3 + x[4] - x[5])
+    write(problem, tmp_path / "x.json")
+    trace = tmp_path / "trace.jsonl"
+    assert run(["solve", str(tmp_path / "x.json"), "--steps", "50000", "--json", "--trace", str(trace)]) == 10
+    answer = json.loads(capsys.readouterr().out)
+    seconds, values = best_by_time(trace)
+    assert values == sorted(set(values))
+    assert seconds == sorted(seconds)
+    assert values[-1] == answer["objective"]["value"] == 12
+    pytest.importorskip("matplotlib")
+    assert run(["plot", str(trace), "--out", str(tmp_path / "trace.png")]) == 0
+    assert (tmp_path / "trace.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "other.jsonl").write_text("{}\n")
+    assert run(["plot", str(tmp_path / "other.jsonl")]) == 2
+    assert run(["plot", str(trace), str(tmp_path)]) == 2
+
+
+def test_a_trace_that_cannot_be_written_is_refused_before_the_search(solve, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    for path in (tmp_path / "missing" / "t.jsonl", tmp_path):
+        code, out, err, _ = solve("x.cnf", EASY, "--trace", str(path))
+        assert (code, out) == (2, "")
+        assert err.count("\n") == 1
+
+
+def test_the_answer_is_printed_whatever_happens_to_the_trace(  # type: ignore[no-untyped-def]
+    solve, tmp_path, monkeypatch
+) -> None:
+    def full(path: Path, content: str) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("anycsp.cli.solve.write_whole", full)
+    code, out, err, _ = solve("x.cnf", EASY, "--trace", str(tmp_path / "t.jsonl"))
+    assert code == 2
+    assert "s SATISFIABLE\nv " in out
+    assert err.endswith("no space left on device\n")
+
+
+def test_the_limit_counts_from_the_start_of_the_program(tmp_path: Path, capsys: Capture) -> None:
+    """A program that has run for longer than the limit still answers, with a small problem solved."""
+    path = tmp_path / "x.cnf"
+    path.write_text(EASY)
+    began = time.perf_counter() - 100
+    assert run(["solve", str(path), "--time-limit", "5", "--threads", "1"], began) == 10
+    path.write_text(CONTRADICTION)
+    started = time.perf_counter()
+    assert run(["solve", str(path), "--search", "neural", "--time-limit", "30", "--threads", "1"], began) == 0
+    assert time.perf_counter() - started < 15
+    assert "v " in capsys.readouterr().out
 
 
 def test_colouring_without_colours_finds_the_fewest_from_a_clique_upward(solve) -> None:  # type: ignore[no-untyped-def]
@@ -561,3 +622,90 @@ def test_what_is_proved_unsatisfiable_ends_with_20(tmp_path: Path, capsys: pytes
     write(problem, path)
     assert run(["solve", str(path), "--time-limit", "5", "--json"]) == 20
     assert json.loads(capsys.readouterr().out)["status"] == "unsatisfiable"
+
+
+def test_version_and_help_without_a_command(capsys: Capture) -> None:
+    assert run(["--version"]) == 0
+    assert re.fullmatch(r"anycsp \d+\.\d+\.\d+\S*\n", capsys.readouterr().out)
+    assert run([]) == 0
+    assert "Commands:" in capsys.readouterr().out
+
+
+WISHES = """{"variables": [{"names": ["a", "b"], "domain": "0..1"}], "constraints": [
+  {"kind": "linear", "scope": ["a", "b"], "coefficients": [1, 1], "operator": "==", "bound": 1, "name": "one"},
+  {"kind": "linear", "scope": ["a"], "coefficients": [1], "operator": "==", "bound": 1, "weight": 2, "name": "wish"},
+  {"kind": "linear", "scope": ["b"], "coefficients": [1], "operator": "==", "bound": 1, "weight": 3}]}"""
+
+
+def test_explain_lists_what_is_violated_with_its_values(solve) -> None:  # type: ignore[no-untyped-def]
+    code, out, err, path = solve("wishes.json", WISHES, "--search", "local", "--explain")
+    assert code == 0
+    assert "s SATISFIABLE" in out
+    assert "explain: constraint 2 'wish' (weight 2): a == 1; a = 0" in err
+    answer = path.with_suffix(".out")
+    answer.write_text(out)
+    assert run(["check", str(path), str(answer)]) == 0
+
+
+def test_solutions_are_comments_after_the_best(solve) -> None:  # type: ignore[no-untyped-def]
+    _, out, _, path = solve("wishes.json", WISHES, "--search", "local", "--solutions", "2")
+    assert [line for line in out.splitlines() if "v 0 1" in line or "v 1 0" in line] == ["v 0 1", "c v 1 0"]
+    assert "c solution 2: weight 3 violated" in out
+    _, out, _, _ = solve("wishes.json", WISHES, "--search", "local", "--solutions", "5", "--json")
+    assert [one["assignment"] for one in json.loads(out)["solutions"]] == [{"a": 0, "b": 1}, {"a": 1, "b": 0}]
+    answer = path.with_suffix(".json.out")
+    answer.write_text(out)
+    assert run(["check", str(path), str(answer)]) == 0
+
+
+def test_zst_files_are_read_and_written(tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("zstandard")
+    problem = Problem()
+    problem.add_all_different(problem.add_variables(3, 0, 2))
+    write(problem, tmp_path / "p.json.zst")
+    assert read(tmp_path / "p.json.zst").num_constraints == 1
+    whole = (tmp_path / "p.json.zst").read_bytes()
+    assert whole.startswith(b"\x28\xb5\x2f\xfd")
+    (tmp_path / "cut.json.zst").write_bytes(whole[:-9])
+    assert run(["info", str(tmp_path / "cut.json.zst")]) == 2
+    assert "truncated or damaged zstd file" in capsys.readouterr().err
+
+
+def test_zst_without_the_package_says_what_to_install(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "p.cnf.zst").write_bytes(b"\x28\xb5\x2f\xfd")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "compression.zstd", None)
+    assert run(["info", str(tmp_path / "p.cnf.zst")]) == 2
+    assert "anycsp[zst]" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+def test_improvements_are_lines_on_a_terminal_too(tmp_path: Path) -> None:
+    path = tmp_path / "cut.rud"
+    path.write_text(CUT)
+    terminal, end = os.openpty()
+    command = [sys.executable, "-m", "anycsp", "solve", str(path), "--steps", "50", "--threads", "1"]
+    subprocess.run(command, stdout=end, stderr=end, check=False)
+    os.close(end)
+    shown = os.read(terminal, 1 << 16).decode()
+    os.close(terminal)
+    values = [int(v) for v in re.findall(r"^(?:\x1b\[[0-9;?]*[a-zA-Z]|\r)*o (-?\d+)\r?$", shown, re.MULTILINE)]
+    assert values
+    assert values == sorted(values)
+    assert shown.index(f"o {values[-1]}") < shown.index("s SATISFIABLE")
+
+
+def test_generate_lists_parameters_and_takes_a_number_for_a_range(tmp_path: Path, capsys: Capture) -> None:
+    from anycsp.distributions import NAMES
+
+    assert run(["generate", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(re.search(rf"^  {name}\s", shown, re.MULTILINE) for name in NAMES)
+    assert "density=[[4.0, 5.0]]" in shown
+    given = ["--set", "n=20", "--set", "density=3", "--out", str(tmp_path)]
+    assert run(["generate", "sat", *given]) == 0
+    assert read(next(tmp_path.glob("*.cnf"))).num_constraints == 60
+    assert run(["generate", "maxcut", "--set", "n=20", "--set", "p=1", "--out", str(tmp_path)]) == 0
+    assert read(next(tmp_path.glob("*.rud"))).num_constraints == 190

@@ -74,7 +74,7 @@ def check(problem: Problem, drawn: list[Drawn], positions: np.ndarray) -> None:
         broken = [c for c, (scope, holds) in enumerate(drawn) if not holds([values[x] for x in scope])]
         counted = problem.violation_of_positions(positions[run])
         weight = sum(described[c].get("weight", 1) for c in broken)
-        hard = sum(described[c].get("hard", False) for c in broken)
+        hard = sum(described[c].get("hard", "weight" not in described[c]) for c in broken)
         assert counted == (len(broken), weight, hard), (values, described)
         of_graph = (int(violations[0][run, 0]), float(violations[1][run, 0]), int(violations[2][run, 0]))
         assert of_graph == (len(broken), weight, hard)
@@ -128,7 +128,7 @@ def test_description_reads_back_as_the_same_constraints(family: Family, seed: in
         again.add_variable(problem.domain(x).values.tolist())
     for data in problem.describe_constraints():
         plain = json.loads(json.dumps(data))
-        terms = again.new_terms(plain.get("weight", 1.0), plain.get("hard", False))
+        terms = again.new_terms(plain.get("weight"), plain.get("hard"))
         again.add_block(KINDS[plain["kind"]].from_description(again.domain_list, plain["scope"], plain, terms))
     assert [{**d, "kind": ""} for d in again.describe_constraints() if d["kind"] == "rule"] == [
         {**d, "kind": ""} for d in problem.describe_constraints() if d["kind"] == "rule"

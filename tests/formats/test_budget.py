@@ -167,6 +167,9 @@ HOSTILE = {
     "wcnf form feed": ("wcnf", "h 5\f0\n", "0x0c"),
     "wcnf vertical tab": ("wcnf", "h 5\v0\n", "0x0b"),
     "wcnf top that is no number": ("wcnf", "p wcnf 1 1 many\n1 1 0\n", "the top weight"),
+    "wcnf h within a clause": ("wcnf", "2 1\nh 2 0\n", "'h' within a clause"),
+    "wcnf h after a weight of 0": ("wcnf", "h 1 0\n0\nh 2 0\n", "'h' within a clause"),
+    "wcnf weight of -1": ("wcnf", "h 1 0\n-1 1 0\n", "a negative weight"),
     "wcnf clause before the header": ("wcnf", "1 1 0\np wcnf 1 1 9\n1 1 0\n", "before the header"),
 }  # fmt: skip
 
@@ -295,8 +298,10 @@ AGREED = {
 def test_reader_and_checker_agree_on_odd_files(case: str) -> None:
     kind, data = AGREED[case]
     problem, checked = parse(text_source(data, "x"), format=kind), READERS[kind](data)
-    ours = [(c.get("weight", 1), c.get("hard", False), sorted(c["scope"])) for c in problem.describe_constraints()]
-    theirs = [(c.get("weight", 1), c.get("hard", False), sorted(c["scope"])) for c in checked.constraints]
+    ours, theirs = (
+        [(c.get("weight", 1), c.get("hard", "weight" not in c), sorted(c["scope"])) for c in constraints]
+        for constraints in (problem.describe_constraints(), checked.constraints)
+    )
     assert ours == theirs
     assert list(problem.names) == list(checked.names)
 

@@ -10,6 +10,7 @@ import pytest
 from anycsp import FormatError, Problem
 from anycsp.checker.check import recount
 from anycsp.checker.readers import wcnf
+from anycsp.errors import ConversionError
 from anycsp.formats import FORMATS, detect, read_text
 from anycsp.formats.files import text_source
 from anycsp.formats.wcnf import answer, read_answer, write
@@ -101,3 +102,11 @@ def test_the_checker_reads_the_same_by_its_own_reader() -> None:
         for values, counted in counts(problem).items():
             again = recount(plain, values)
             assert counted == (again.violated, again.violated_weight, again.hard_violated)
+
+
+def test_weights_of_hard_clauses_are_not_lost_unsaid() -> None:
+    problem = Problem()
+    x = problem.add_variable((0, 1))
+    problem.add_clause([(x, 1)], hard=True, weight=2)
+    with pytest.raises(ConversionError, match="weight 1"):
+        write(problem)

@@ -40,7 +40,7 @@ def test_strategy_and_model_agree_on_which_formulas_may_be_satisfiable(arity: in
 def test_clauses_of_unequal_importance_are_max_sat(terms: dict[str, float]) -> None:
     problem = Problem()
     x, y = problem.add_variables(2, range(2))
-    problem.add_clause([(x, 1), (y, 0)])
+    problem.add_clause([(x, 1), (y, 0)], weight=1.0)
     assert may_be_satisfiable(problem)
     problem.add_clause([(x, 0)], **terms)
     assert kind_of(problem) is Kind.FORMULA

@@ -32,7 +32,7 @@ def permuted(problem: Problem, seed: int) -> Problem:
     rng.shuffle(constraints)
     for c in constraints:
         scope = [problem.names[x] for x in c["scope"]]
-        terms = {"weight": c.get("weight", 1), "hard": c.get("hard", False)}
+        terms = {"weight": c.get("weight"), "hard": c.get("hard", "weight" not in c)}
         if c["kind"] == "linear":
             other.add_linear(scope, c["coefficients"], c["operator"], c["bound"], **terms)
         elif c["kind"] == "all_different":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anycsp import Problem, native
+from anycsp import Problem, ProblemError, native
 from anycsp.checker.check import first_difference, recount
 from anycsp.checker.problem import from_description
 from anycsp.model.description import describe
@@ -158,3 +158,24 @@ def test_claims_about_an_undefined_objective_are_lies() -> None:
     for claims in ({"status": "satisfied"}, {"s": "SATISFIABLE"}, {"objective": {"kind": "maximize", "value": 0}}):
         assert first_difference(checked, claims, count) is not None
     assert first_difference(checked, {"status": "best-effort", "objective": None, "violated": 0}, count) is None
+
+
+def test_objectives_beyond_64_bits_are_refused_at_once() -> None:
+    """Whatever is to search for them: a network would otherwise add up what has wrapped around."""
+    problem = Problem()
+    x = problem.add_variable([0, 2**33])
+    with pytest.raises(ProblemError, match="64-bit"):
+        problem.minimize(x * x)
+    assert problem.objective is None
+
+
+@pytest.mark.skipif(not native.available(), reason="compiled search")
+@pytest.mark.parametrize("search", ["hybrid", "local"])
+def test_steps_end_where_no_move_can_improve_the_objective(search: str) -> None:
+    """The objective is constant, so that asking for better adds a constraint that never holds."""
+    problem = Problem()
+    problem.add_variable([0, 1])
+    problem.minimize(operation("neg", 5))
+    options = SearchOptions(search=search, model="sat" if search == "hybrid" else "auto", steps=3, threads=1)
+    result = optimize(problem, options, solve_with)
+    assert (result.status, result.objective) == ("satisfied", {"kind": "minimize", "value": -5})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,9 +10,11 @@ from families import FAMILIES
 from random_problems import random_problem
 
 from anycsp import Problem, native, solve
+from anycsp.graph import compile_graph
 from anycsp.model.expressions import maximum, minimum
 from anycsp.model.objective import Objective
 from anycsp.search import enumeration
+from anycsp.search.tree import TreeSearch
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="compiled search")
 
@@ -22,16 +24,17 @@ def assignments(problem: Problem) -> list[np.ndarray]:
     return [np.array(at, dtype=np.int32) for at in grid]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_every_optimum_of_a_tiny_problem_is_found_from_every_start(seed: int) -> None:
-    problem = random_problem(seed, max_variables=4, weighted=False)
-    every = assignments(problem)
-    least = min(problem.violation_of_positions(at).violated for at in every)
-    for at in every[:: max(1, len(every) // 7)]:
-        hint = [problem.domain(x).external(int(p)) for x, p in enumerate(at)]
-        result = solve(problem, search="local", hint=hint, time_limit=5, seed=seed)
-        assert result.violated == least
-        assert result.seconds < 4, "nothing better can exist: the search ends"
+@pytest.mark.parametrize("hundred", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 10))])
+def test_every_optimum_of_a_thousand_tiny_problems_is_found_from_every_start(hundred: int) -> None:
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        problem = random_problem(seed, max_variables=3, weighted=False)
+        every = assignments(problem)
+        least = min(problem.violation_of_positions(at).violated for at in every)
+        for at in every[:: max(1, len(every) // 2)]:
+            hint = [problem.domain(x).external(int(p)) for x, p in enumerate(at)]
+            result = solve(problem, search="local", hint=hint, time_limit=5, seed=seed)
+            assert result.violated == least, seed
+            assert result.seconds < 4, "nothing better can exist: the search ends"
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -110,3 +113,66 @@ def test_an_enumeration_of_no_steps_reports_what_it_answers() -> None:
     problem.add(a == b, hard=True)
     result = solve(problem, search="local", steps=0, threads=1, hint={"b": 4})
     assert (result.status, result.assignment) == ("satisfied", {"a": 0, "b": 0})
+
+
+def test_soft_constraints_left_by_presolve_refute_nothing() -> None:
+    """The hard constraint is set aside with x; what is left are soft ones of one weight, which may be given up."""
+    problem = Problem()
+    x, y, z = problem.add_variables(3, range(3))
+    problem.add(x != y, hard=True)
+    problem.add(z == 0, weight=2)
+    problem.add(z == 1, weight=2)
+    result = solve(problem, search="local", threads=1)
+    assert (result.status, result.hard_violated, result.violated) == ("best-effort", 0, 1)
+
+
+def large(runs_apart: int = 12) -> Problem:
+    """Too many assignments to enumerate: a hard table that is easily kept, and soft ones that cannot all be."""
+    problem = Problem()
+    xs = problem.add_variables(runs_apart, range(4))
+    for x, y in pairwise(xs):
+        problem.add_table([x, y], [[a, b] for a in range(4) for b in range(4) if a + b != 3], hard=True)
+    for value in range(3):
+        problem.add_table([xs[0], xs[1]], [[value, value]], weight=1 + value)
+    return problem
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_tree_that_is_done_with_the_hard_constraints_refutes_nothing(runs: int) -> None:
+    result = solve(large(), search="local", steps=20_000, runs=runs, threads=1, presolve=False)
+    assert (result.status, result.hard_violated) == ("best-effort", 0)
+
+
+def test_a_soft_constraint_that_never_holds_refutes_nothing() -> None:
+    problem = large()
+    problem.add_clause([], weight=3)
+    assert not TreeSearch(compile_graph(problem)).exhausted
+    problem.add_clause([], hard=True)
+    assert TreeSearch(compile_graph(problem)).exhausted
+
+
+def test_steps_without_a_move_come_to_an_end() -> None:
+    problem = Problem()
+    x, y = problem.add_variables(2, [0])
+    problem.add(x > 0, hard=True)
+    problem.minimize(y)
+    assert solve(problem, search="local", steps=100).status == "unsatisfiable"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_goals_count_in_order_of_priority(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    x = problem.add_variables(4, range(-2, 4))
+    problem.add(x[0] + x[1] >= int(rng.integers(-1, 4)), hard=True)
+    problem.add_all_different(x[1:], hard=True)
+    factors = rng.integers(-2, 3, (2, 4)).tolist()
+    goals = [sum(f * v for f, v in zip(row, x, strict=True)) + 3 for row in factors]
+    kind = "minimize" if seed % 2 else "maximize"
+    getattr(problem, kind)(goals)
+    assert problem.objective is not None
+    feasible = [at for at in assignments(problem) if problem.violation_of_positions(at).violated == 0]
+    every = [problem.objective.values(problem.values(at)) for at in feasible]
+    result = solve(problem, search="local", time_limit=10, seed=seed)
+    assert result.objective is not None
+    assert result.objective["values"] == (min(every) if kind == "minimize" else max(every))

@@ -64,7 +64,7 @@ def test_a_draw_depends_on_seed_and_index_only(name: str) -> None:
 @pytest.mark.parametrize("name", STRUCTURED)
 def test_structured_draws_have_a_solution(name: str) -> None:
     for problem in draws(name, 5, **STRUCTURED[name]):
-        assert solve(problem, time_limit=5, threads=1).status == "satisfied"
+        assert solve(problem, search="local", time_limit=60, threads=1).status == "satisfied"
 
 
 def test_structured_draws_ask_for_no_more_than_their_own_solution() -> None:
@@ -325,16 +325,18 @@ def test_what_cannot_be_is_a_problem_error(name: str, parameters: dict[str, int]
 WRONG = {
     "sat": [
         {"n": 1}, {"n": 0}, {"n": -5}, {"n": "abc"}, {"n": 50.0}, {"n": True}, {"n": None}, {"n": [50, 2]},
-        {"n": [2, 50]}, {"n": [50]}, {"n": [3, "x"]}, {"validation_n": 2}, {"arity": 3}, {"arity": []}, {"arity": [0]},
-        {"density": 4.2}, {"density": [4, 5]}, {"density": [[5, 4]]}, {"density": [[-1, 4]]},
+        {"n": [2, 50]}, {"n": [50]}, {"n": [3, "x"]}, {"validation_n": 2}, {"arity": "3"}, {"arity": []},
+        {"arity": [0]},
+        {"density": "4.2"}, {"density": -1}, {"density": [4, 5]}, {"density": [[5, 4]]}, {"density": [[-1, 4]]},
         {"density": [[4, math.inf]]}, {"density": [[4, math.nan]]},
     ],
     "maxsat": [{"n": 3}, {"density": [[5, 8]]}],
     "maxsat-10k": [{"arity": 6}, {"arity": [3]}],
-    "maxcut": [{"n": 1}, {"p": 0.1}, {"p": [0.1, 1.1]}, {"p": [0.3, 0.1]}, {"degree": [-1, 4]}, {"validation_n": 1}],
-    "coloring": [{"n": 10}, {"validation_n": 10}, {"attachment": [0, 3]}, {"colors": 5}, {"colors": [0, 3]},
+    "maxcut": [{"n": 1}, {"p": "0.1"}, {"p": 1.1},
+               {"p": [0.1, 1.1]}, {"p": [0.3, 0.1]}, {"degree": [-1, 4]}, {"validation_n": 1}],
+    "coloring": [{"n": 10}, {"validation_n": 10}, {"attachment": [0, 3]}, {"colors": 0}, {"colors": [0, 3]},
                  {"radius": [-0.1, 0.2]}, {"p": "abc"}],
-    "colorable": [{"n": 1}, {"validation_n": 0}, {"colors": [0, 4]}, {"tightness": 1.0}, {"lasting": 2}],
+    "colorable": [{"n": 1}, {"validation_n": 0}, {"colors": [0, 4]}, {"tightness": -1.0}, {"lasting": 2}],
     "rb": [{"n": 1}, {"n": [1, 30]}, {"tightness": -0.5}, {"tightness": "abc"}],
     "forced-rb": [{"n": 1}, {"n": [20, 30]}, {"domain": 1}, {"constraints": 0}, {"forbidden": 529}],
     "mixture": [{"parts": "sat"}, {"parts": []}, {"parts": [3]}, {"parts": [{"n": 20}]}],
@@ -379,7 +381,7 @@ def test_an_unknown_parameter_is_answered_with_the_known_ones(tmp_path: Path) ->
         distributions.get("mixture")
     with pytest.raises(ProblemError, match="'mixture': distribution 'sat': n = 1: expected"):
         distributions.get("mixture", parts=["maxcut", {"name": "sat", "n": 1}])
-    for weights in ([1], [0, 0], [1, -1], "ab", 3):
+    for weights in ([1], [0, 0], [1, -1], "ab"):
         with pytest.raises(ProblemError, match="'mixture': weights = "):
             distributions.get("mixture", parts=["maxcut", "sat"], weights=weights)
 

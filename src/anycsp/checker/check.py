@@ -161,7 +161,7 @@ def recount(problem: CheckedProblem, values: Values) -> Recount:
     weight, has_hard, first = 0.0, False, ""
     for number, constraint in enumerate(problem.constraints, start=1):
         constraints += 1
-        hard = bool(constraint.get("hard", False))
+        hard = bool(constraint.get("hard", "weight" not in constraint))  # required unless weighted
         has_hard |= hard
         scope, kind = constraint["scope"], constraint["kind"]
         if kind not in HOLDS:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from anycsp.checker.problem import CheckedProblem, Constraint, numbers, objective_of
@@ -42,7 +44,7 @@ def cnf(data: bytes) -> CheckedProblem:
                 clause = []
     if clause:
         clauses.append(clause)
-    constraints = [{"kind": "literals", "scope": [abs(l) - 1 for l in c], "literals": c} for c in clauses]
+    constraints = [{"kind": "literals", "scope": [abs(l) - 1 for l in c], "literals": c, "weight": 1} for c in clauses]
     return CheckedProblem(_numbered(variables), [{0: 0, 1: 1}] * variables, constraints)
 
 
@@ -79,7 +81,7 @@ def col(data: bytes) -> CheckedProblem:
             vertices = int(words[2])
         elif words[0] == "e" and words[1] != words[2]:
             edges.add(frozenset((int(words[1]) - 1, int(words[2]) - 1)))
-    constraints = [{"kind": "all_different", "scope": sorted(edge)} for edge in edges]
+    constraints = [{"kind": "all_different", "scope": sorted(edge), "weight": 1} for edge in edges]
     colors = objective_of({"kind": "colors"})
     return CheckedProblem(_numbered(vertices), [None] * vertices, constraints, "colors", colors)
 
@@ -116,6 +118,87 @@ def _cut(vertices: int, edges: Sequence[tuple[int, int, float]]) -> CheckedProbl
         return sum(w for u, v, w in kept if values[u] != values[v])
 
     return CheckedProblem(_numbered(vertices), [{0: 0, 1: 1}] * vertices, constraints, "cut", cut)
+
+
+def qubo(data: bytes) -> CheckedProblem:
+    """qbsolv's form: the header has the number of nodes, every other line a coefficient."""
+    lines = [words for words in _words(data) if not words[0].startswith("c")]
+    return _quadratic(int(lines[0][3]), lines[1:], spins=False)
+
+
+def coo(data: bytes) -> CheckedProblem:
+    """dimod's form: comments begin with #, and one of them may say that variables are spins."""
+    lines = list(_words(data))
+    spins = any(words[0].startswith("#") and "SPIN" in "".join(words).upper() for words in lines)
+    terms = [words for words in lines if not words[0].startswith("#")]
+    return _quadratic(1 + max(int(node) for words in terms for node in words[:2]), terms, spins)
+
+
+def _quadratic(nodes: int, lines: Iterable[Sequence[str]], spins: bool) -> CheckedProblem:
+    """The value is the sum as the file has it. Beside it every product of 0/1 variables is a soft constraint: not to be
+    1 where that costs, to be 1 where that gains."""
+    listed = [(int(w[0]), int(w[1]), Fraction(w[2])) for w in lines]
+    product: dict[frozenset[int], Fraction] = {}
+    for i, j, c in listed:
+        scale = 1 if not spins else 2 if i == j else 4
+        product[frozenset((i, j))] = product.get(frozenset((i, j)), Fraction(0)) + scale * c
+        for x in (i, j) if spins and i != j else ():
+            product[frozenset((x,))] = product.get(frozenset((x,)), Fraction(0)) - 2 * c
+    constraints = [
+        {"kind": "linear", "scope": sorted(scope), "coefficients": [1] * len(scope)}
+        | {"operator": "<" if c > 0 else "==", "bound": len(scope), "weight": float(abs(c))}
+        for scope, c in product.items()
+        if c
+    ]
+
+    def value(values: list[int], weight: float) -> float:
+        taken = [2 * x - 1 for x in values] if spins else values
+        return float(sum(c * taken[i] * (taken[j] if i != j else 1) for i, j, c in listed))
+
+    return CheckedProblem([str(i) for i in range(nodes)], [{0: 0, 1: 1}] * nodes, constraints, "cost", value)
+
+
+def opb(data: bytes) -> CheckedProblem:
+    """Statements end with a semicolon; a soft one begins with its cost in brackets."""
+    comments = [words for words in _words(data) if words[0].startswith("*")]
+    claims = [words[words.index("#variable=") + 1] for words in comments if "#variable=" in words]
+    content = b" ".join(line for line in data.split(b"\n") if not line.lstrip().startswith(b"*")).decode("latin-1")
+    largest = max([int(claims[0]) if claims else 0, *map(int, re.findall(r"x(\d+)", content))])
+    constraints, kind, goal = list[Constraint](), "", None
+    for statement in filter(str.strip, content.split(";")):
+        head, colon, body = statement.rpartition(":")
+        if colon:
+            kind = {"min": "minimize", "max": "maximize", "soft": "cost"}[head.strip()]
+            goal = None if kind == "cost" else _pseudo_boolean_sum(body)
+            continue
+        cost, bracket, body = statement.rpartition("]")
+        operator = next(o for o in (">=", "<=", "=") if o in body)
+        left, right = body.split(operator)
+        scope, tree = _pseudo_boolean_sum(left)
+        compared = [{">=": "ge", "<=": "le", "=": "eq"}[operator], tree, int("".join(right.split()))]
+        weight = {"weight": float(cost.strip(" [\n\r\t"))} if bracket else {"hard": True}
+        kind = "cost" if bracket else kind
+        if weight.get("weight") != 0:
+            constraints.append({"kind": "rule", "scope": scope, "expression": compared, **weight})
+    names = [f"x{i}" for i in range(1, largest + 1)]
+    spec: dict[str, Any] = {"kind": kind} | ({"scope": goal[0], "expression": goal[1]} if goal else {})
+    return CheckedProblem(names, [{0: 0, 1: 1}] * largest, constraints, kind, objective_of(spec) if kind else None)
+
+
+def _pseudo_boolean_sum(text: str) -> tuple[list[int], list[Any]]:
+    """Variables by index, and a sum of products over them; ~x is 1 − x."""
+    scope: list[int] = []
+    terms: list[list[Any]] = []
+    for word in re.findall(r"[+-]?\s*\d+|~?x\d+", re.sub(r"(~?x\d+)", r" \1 ", text)):
+        if "x" not in word:
+            terms.append(["mul", int("".join(word.split()))])
+            continue
+        x = int(word.lstrip("~x")) - 1
+        if x not in scope:
+            scope.append(x)
+        slot = {"slot": scope.index(x)}
+        terms[-1].append(["sub", 1, slot] if word.startswith("~") else slot)
+    return scope, ["add", *terms]
 
 
 def anycsp_json(data: bytes) -> CheckedProblem:
@@ -172,5 +255,8 @@ READERS: dict[str, Callable[[bytes], CheckedProblem]] = {
     "rudy": rudy,
     "mtx": mtx,
     "json": anycsp_json,
+    "qubo": qubo,
+    "coo": coo,
+    "opb": opb,
 }
 """By the name of the format."""

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import click
 
+from anycsp import __version__
 from anycsp.deadline import process_began
 from anycsp.errors import AnyCSPError
 
@@ -27,8 +28,10 @@ COMMANDS = {
     "convert": "Rewrite a problem in another format, where that loses nothing.",
     "generate": "Draw instances of a distribution to files.",
     "train": "Train a policy from a configuration file.",
+    "tune": "Find settings of compiled search for a family of problems.",
+    "learn": "Learn from a folder of instances how to search others like them.",
     "evaluate": "Measure models on files.",
-    "plot": "Draw the curves of a training run.",
+    "plot": "Draw the curves of a training run, or what a search found over time.",
     "bench": "Run the paper's experiments against real baselines, resumable.",
     "report": "Tables and figures from the results of bench.",
     "models": "List the shipped models, or show the card of one.",
@@ -76,14 +79,20 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-def anycsp() -> None:
+@click.group(
+    cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True
+)
+@click.version_option(__version__, prog_name="anycsp", message="%(prog)s %(version)s")
+@click.pass_context
+def anycsp(ctx: click.Context) -> None:
     """anycsp: one learned search for any constraint problem.
 
-    Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), weighted CSPs (.wcsp, .cfn),
-    constraint models (XCSP3) and anything else as JSON, compressed or not, and searches for an assignment that
-    satisfies all constraints, or as many as it can.
+    Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), QUBO (.qubo, .coo),
+    pseudo-Boolean problems (.opb, .wbo), weighted CSPs (.wcsp, .cfn), constraint models (XCSP3) and anything else as
+    JSON, compressed or not, and searches for an assignment that satisfies all constraints, or as many as it can.
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def run(arguments: Sequence[str] | None = None, began: float | None = None) -> int:

@@ -18,11 +18,23 @@ EPILOG = """
 \b
 Examples:
   anycsp generate sat --count 10 --seed 1 --out instances
-  anycsp generate maxcut --count 5 --out instances --set n=200
+  anycsp generate maxcut --count 5 --out instances --set n=200 --set p=0.1
 """
 
 
-@click.command(epilog=EPILOG)
+class ListsDistributions(click.Command):
+    """Its help says what can be drawn, and what can be set."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from anycsp.distributions import NAMES, parameters_of
+
+        with formatter.section("Distributions and their parameters (a number will do for a range [low, high])"):
+            formatter.write_dl([(name, parameters_of(name)) for name in NAMES])
+            formatter.write_dl([("files:DIR", "the files of a folder"), ("python:MODULE:FUNCTION", "your own")])
+        super().format_epilog(ctx, formatter)
+
+
+@click.command(cls=ListsDistributions, epilog=EPILOG)
 @click.argument("distribution")
 @click.option("--count", type=click.IntRange(min=1), default=1, show_default=True, help="How many instances.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Names the sequence drawn.")
@@ -38,7 +50,7 @@ def generate(
     """
     from anycsp.distributions import draw, get
 
-    source = get(distribution, **dict(_setting(text) for text in settings))
+    source = get(distribution, **dict(setting(text) for text in settings))
     out.mkdir(parents=True, exist_ok=True)
     stem = "".join(c if c.isalnum() or c in "-_" else "-" for c in distribution)
     for index in range(count):
@@ -54,11 +66,13 @@ def _usual_format(problem: Problem) -> str:
     if problem.objective is not None and problem.objective.kind == "cut":
         return "rudy"
     clauses = formula(problem)
-    unweighted = clauses is not None and (clauses.terms.weight == 1).all() and not clauses.terms.hard.any()
+    hard = clauses is not None and clauses.terms.hard.any() and not problem.scoring.all_required
+    unweighted = clauses is not None and (clauses.terms.weight == 1).all() and not hard
     return "cnf" if unweighted and problem.objective is None else "json"
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def setting(text: str) -> tuple[str, Any]:
+    """KEY=VALUE of a --set option, the value as JSON where it is that."""
     key, equals, value = text.partition("=")
     if not equals:
         raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE", param_hint="--set")

@@ -1,27 +1,49 @@
-"""`anycsp plot`: learning curves of training runs."""
+"""`anycsp plot`: learning curves of training runs, and what searches found as time went by."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from anycsp.errors import AnyCSPError
 
+TRACE = ".jsonl"
+"""What the names of traces end with."""
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Image file; default RUN/curves.png.")
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Image file; default RUN/curves.png, or TRACE.png."
+)
 def plot(runs: tuple[Path, ...], out: Path | None) -> None:
-    """Draw validation results over training time, one panel for each search depth, one line for each run.
+    """Draw validation results over training time, one panel for each search depth, one line for each run; or the best
+    objective (violated weight where there is none) of searches over their time.
 
-    RUNS are run folders, or validation.csv files kept from them.
+    RUNS are run folders, or validation.csv files kept from them; or the traces of `anycsp solve --trace FILE.jsonl`.
     """
     try:
         import matplotlib
     except ImportError:
         raise AnyCSPError("plotting needs matplotlib: pip install 'anycsp[plot]'") from None
     matplotlib.use("Agg")
+    traces = [run.suffix == TRACE for run in runs]
+    if any(traces) and not all(traces):
+        raise AnyCSPError(f"traces (FILE{TRACE}) and training runs do not fit in one picture: plot them apart")
+    figure = _traces(runs) if all(traces) else _curves(runs)
+    figure.tight_layout()
+    first = runs[0]
+    beside = first.with_suffix(".png") if all(traces) else (first if first.is_dir() else first.parent) / "curves.png"
+    target = out or beside
+    figure.savefig(target, dpi=120)
+    click.echo(str(target))
+
+
+def _curves(runs: Sequence[Path]) -> Any:
     import matplotlib.pyplot as plt
 
     from anycsp.training.references import load
@@ -40,10 +62,7 @@ def plot(runs: tuple[Path, ...], out: Path | None) -> None:
         axis.set(title=f"after {_depth(depth)} steps", xlabel="minutes of training", ylabel="mean unsatisfied")
         axis.grid(alpha=0.3)
     max(axes[0], key=lambda axis: len(axis.lines)).legend()
-    figure.tight_layout()
-    target = out or (runs[0] if runs[0].is_dir() else runs[0].parent) / "curves.png"
-    figure.savefig(target, dpi=120)
-    click.echo(str(target))
+    return figure
 
 
 def _depth(column: str) -> int:
@@ -60,3 +79,27 @@ def _columns(run: Path) -> dict[str, list[float]]:
         return {key: [float(row[key]) for row in rows] for key in rows[0]}
     except (OSError, IndexError, KeyError, ValueError, TypeError) as error:
         raise AnyCSPError(f"{path}: no learning curve ({error})") from None
+
+
+def _traces(paths: Sequence[Path]) -> Any:
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(5, 3.2))
+    for path in paths:
+        seconds, best = best_by_time(path)
+        axis.step(seconds, best, where="post", marker=".", label=path.stem)
+    axis.set(xlabel="seconds of search", ylabel="best found")
+    axis.grid(alpha=0.3)
+    axis.legend()
+    return figure
+
+
+def best_by_time(path: Path) -> tuple[list[float], list[float]]:
+    """Seconds, and the objective from its first value on; the violated weight where there is no objective."""
+    try:
+        points = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        valued = [point for point in points if point["objective"] is not None]
+        key = "objective" if valued else "violated_weight"
+        return [float(p["seconds"]) for p in valued or points], [float(p[key]) for p in valued or points]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise AnyCSPError(f"{path}: no trace of a search ({error})") from None

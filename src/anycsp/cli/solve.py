@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
-import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from anycsp.cli.options import (
     warn,
 )
 from anycsp.cli.progress import ProgressLine
-from anycsp.deadline import DEFAULT_SECONDS, Deadline
+from anycsp.deadline import DEFAULT_SECONDS, NEVER, Deadline
 from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
@@ -34,11 +33,14 @@ from anycsp.model.problem import Problem
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
 
-EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20}
+EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20, "optimal": 30}
 """Those of the solver competitions; every other status ends with 0."""
 
 LEAST_SECONDS = 0.1
 """Of search after reading, or as many as were asked for where that is less."""
+
+WRITING_SECONDS = 1e-6
+"""Per variable, for the answer to be written."""
 
 EPILOG = """
 \b
@@ -50,9 +52,10 @@ Examples:
   anycsp solve G22.txt --seed 7 --trace trace.jsonl
   anycsp solve problem.json --hint answer.json --steps 1000
 \b
-Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`,
-`s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best found so far.
-Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted, 2 bad input or usage, 1 internal error.
+Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`, `s OPTIMUM FOUND`
+(proved), `s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best so far.
+Exit codes: 10 satisfied, 20 proved unsatisfiable, 30 proved optimal, 0 best effort or interrupted, 2 bad input or
+usage, 1 internal error.
 """
 
 
@@ -61,7 +64,9 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 @format_option
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
-@click.option("--search", type=click.Choice(["auto", "neural", "local", "hybrid"]), default="auto", show_default=True)
+@click.option(
+    "--search", type=click.Choice(["auto", "neural", "local", "hybrid", "exact"]), default="auto", show_default=True
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0),
@@ -92,6 +97,20 @@ Exit codes: 10 satisfied, 20 proved unsatisfiable, 0 best effort or interrupted,
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of c/o/s/v lines.")
 @click.option("--trace", type=click.Path(dir_okay=False), metavar="FILE.jsonl", help="Write every improvement there.")
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
+@click.option(
+    "--solutions",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="The K best different assignments, as comments after the best, or `solutions` in JSON.",
+)
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="On stderr: what the answer violates, by weight and with values; constraints that cannot hold together, where "
+    "that is proved.",
+)
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
 @click.pass_obj
 def solve(
@@ -105,26 +124,33 @@ def solve(
     trace: str | None,
     quiet: bool,
     time_limit: float | None,
+    explain: bool,
+    solutions: int,
     **options: Any,
 ) -> int:
     """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
     if trace:
         check_writable(Path(trace))
-    deadline = _deadline(time_limit, options["steps"], began)
-    source = load(file, deadline)
+    if time_limit is None and options["steps"] is None:
+        time_limit = DEFAULT_SECONDS
+    clock = Clock(time_limit, began)
+    source = load(file, clock.read_until())
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
     try:
         if chosen.takes_colors and colors is None:
+            if solutions > 1:
+                raise click.UsageError("--solutions needs --colors", click.get_current_context())
             graph = read_graph(source)
-            limits = {"stop": report.stop, "time_limit": _extended(deadline, time_limit)}
+            limits = {"stop": report.stop, "time_limit": clock.search_until(graph.vertices)}
             problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
         else:
             problem = parse(source, format=format_name, colors=colors)
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
-            deadline = _extended(deadline, time_limit)
-            result = report.search(problem, hint=start, stop=report.stop, time_limit=deadline, **options)
+            options["solutions"] = solutions
+            until = clock.search_until(problem.num_variables)
+            result = report.search(problem, hint=start, stop=report.stop, time_limit=until, **options)
     except UnsupportedError:
         report.unsupported()
         raise
@@ -135,21 +161,35 @@ def solve(
     report.answer(problem, result)
     if trace:
         write_whole(Path(trace), "".join(json.dumps(point._asdict()) + "\n" for point in result.trace))
+    if explain:
+        click.echo("\n".join(f"explain: {line}" for line in result.explain()), err=True)
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)
 
 
-def _deadline(time_limit: float | None, steps: int | None, began: float) -> Deadline:
-    """The limit counts from the start of the program, so that whoever waits for it knows when the answer is there."""
-    if time_limit is None and steps is None:
-        time_limit = DEFAULT_SECONDS
-    return Deadline.after(time_limit, began)
+@dataclass(frozen=True)
+class Clock:
+    """What a limit of time means for the parts of a call. It counts from when the program `began`, so that whoever
+    waits for the answer knows when it is there; None is no limit."""
 
+    time_limit: float | None
+    began: float
 
-def _extended(deadline: Deadline, time_limit: float | None) -> Deadline:
-    """Python alone may have used up a short limit; a small problem is solved in the time that this leaves it."""
-    return Deadline(max(deadline.at, time.perf_counter() + min(LEAST_SECONDS, time_limit or 0.0)))
+    def read_until(self) -> Deadline:
+        """A file is given up where reading it takes the whole limit by itself: a busy machine may take as long to start
+        the program, and a small file is then still worth the moment that it takes."""
+        return Deadline.after(self.time_limit)
+
+    def search_until(self, variables: int) -> Deadline:
+        """The limit less the time to write the answer; but a small problem is solved in a moment, where starting and
+        reading have used up the limit."""
+        import anycsp.search  # noqa: F401 — importing it belongs to starting
+
+        if self.time_limit is None:
+            return NEVER
+        end = Deadline.after(self.time_limit, self.began).earlier(WRITING_SECONDS * variables)
+        return Deadline(max(end.at, Deadline.after(min(LEAST_SECONDS, self.time_limit)).at))
 
 
 def _hint(path: str, chosen: Format, problem: Problem) -> Values:
@@ -212,13 +252,13 @@ class Report:
         from anycsp.search import solve as run_search
 
         with ProgressLine(not self._quiet, options["time_limit"], options["steps"]) as line:
-            # On a terminal the progress line shows the best; `o` lines in between would tear it.
-            stream = not (self._json or self._quiet or (line.visible and sys.stdout.isatty()))
+            stream = not (self._json or self._quiet)
 
             def callback(progress: Progress) -> None:
                 self._has_answer()
                 best = objective_line(problem, progress.violated_weight, progress.hard_violated, progress.objective)
                 if stream and progress.improved and best:
+                    line.hide()
                     self._objective(best)
                 hard = f" ({progress.hard_violated} hard violated)" if progress.hard_violated else ""
                 line.show(progress, (best or _number(progress.violated_weight)) + hard)
@@ -257,13 +297,21 @@ class Report:
             self._objective(best)
         print(f"s {verdict(problem, result)}")
         print("\n".join(self._format.answer(problem, result.positions)))
+        for number, other in enumerate(result.solutions[1:], start=2):
+            value = "" if other.objective is None else f", {other.objective['kind']} {other.objective['value']}"
+            self.comment(f"solution {number}: weight {_number(other.violated_weight)} violated{value}")
+            for line in self._format.answer(problem, other.positions):
+                self.comment(line)
 
 
 def verdict(problem: Problem, result: Result) -> str:
     """SATISFIABLE when all that must hold does: the hard constraints where there are some, or where violated weight
-    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible."""
+    is what is optimised; otherwise all. UNSATISFIABLE where that is proved not to be possible, OPTIMUM FOUND where
+    nothing is proved to be better."""
     if result.status == "unsatisfiable":
         return "UNSATISFIABLE"
+    if result.status == "optimal":
+        return "OPTIMUM FOUND"
     if problem.objective is not None and result.objective is None:
         return "UNKNOWN"  # an assignment that leaves the objective undefined is no answer
     weighed = problem.objective is not None and problem.objective.is_violated_weight
@@ -273,8 +321,8 @@ def verdict(problem: Problem, result: Result) -> str:
 
 def objective_line(problem: Problem, weight: float, hard_violated: int, value: float | None = None) -> str:
     """What an `o` line says while a search runs: the violated weight, or the cut, cost or gain it amounts to, or the
-    value of an objective to minimize or maximize; nothing while a hard constraint is violated."""
-    if hard_violated:
+    value of an objective to minimize or maximize; nothing while a constraint that comes before others is violated."""
+    if hard_violated and not problem.scoring.all_required:
         return ""
     if problem.objective is not None and problem.objective.expression is not None:
         return "" if value is None else _number(value)

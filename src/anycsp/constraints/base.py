@@ -12,6 +12,7 @@ edges are numbered in that order, so an edge needs no index of its own.
 from __future__ import annotations
 
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +43,11 @@ class Terms:
 
     @staticmethod
     def of(first_index: int, weight: Any, hard: Any, count: int = 1) -> Terms:
+        if count == 1 and type(weight) is float and type(hard) is bool and 0 < weight < math.inf:  # by far the most
+            return Terms(np.array([first_index]), np.array([weight]), np.array([hard]))
         given = np.asarray(weight)
+        if given.dtype.kind not in "iufO":
+            raise ProblemError(f"a weight is a positive finite number, not {weight!r}")
         try:
             weights = np.broadcast_to(given.astype(np.float64), (count,)).copy()
         except OverflowError:
@@ -209,7 +214,7 @@ class Block(ABC):
 
     @abstractmethod
     def describe(self, row: int, domains: Sequence[Domain]) -> dict[str, Any]:
-        """One constraint as plain JSON data in domain values; `weight` and `hard` only where not the default."""
+        """One constraint as plain JSON data in domain values, `weight` and `hard` where it is not just required."""
 
     @classmethod
     def from_description(
@@ -248,12 +253,13 @@ class Block(ABC):
         return {"terms": self.terms.take(rows), "scope_start": start, "scope": self.scope[slots], "domains": domains}
 
     def _describe_terms(self, row: int) -> dict[str, Any]:
+        """Nothing where it is required, a weight where it is soft; `hard` where it is required and has a weight."""
         extra: dict[str, Any] = {}
-        if self.terms.weight[row] != 1:
-            weight = float(self.terms.weight[row])
+        weight, hard = float(self.terms.weight[row]), bool(self.terms.hard[row])
+        if weight != 1 or not hard:
             extra["weight"] = int(weight) if weight.is_integer() else weight
-        if self.terms.hard[row]:
-            extra["hard"] = True
+            if hard:
+                extra["hard"] = True
         return extra
 
 

@@ -28,6 +28,26 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+SHORT = 16
+"""Literals of a clause up to which all pairs at one distance are compared at once; longer ones are sorted."""
+
+
+def _with_repeats(start: IntArray, scope: IntArray, row: IntArray) -> npt.NDArray[np.bool_]:
+    """[clauses]: whether a variable occurs twice, which hardly any does. `row`: the clause of every slot."""
+    result = np.zeros(len(start) - 1, dtype=np.bool_)
+    longest = int(np.diff(start).max(initial=0))
+    if longest > SHORT:
+        order = np.lexsort((scope, row))
+        pairs = (order[:-1], order[1:])
+        found = (scope[pairs[0]] == scope[pairs[1]]) & (row[pairs[0]] == row[pairs[1]])
+        result[row[pairs[0][found]]] = True
+        return result
+    for distance in range(1, longest):
+        equal = np.flatnonzero(scope[distance:] == scope[:-distance])
+        result[row[equal][row[equal] == row[equal + distance]]] = True
+    return result
+
+
 @dataclass(frozen=True)
 class ClauseBlock(Block):
     kind: ClassVar[str] = "clause"
@@ -43,10 +63,11 @@ class ClauseBlock(Block):
         forbidden = np.asarray(forbidden, dtype=np.int64)
         count = len(start) - 1
         row = np.repeat(np.arange(count), np.diff(start))
-        order = np.argsort(row * (int(scope.max(initial=0)) + 1) + scope, kind="stable")
-        same = (row[order][1:] == row[order][:-1]) & (scope[order][1:] == scope[order][:-1])
         tautology = np.zeros(count, dtype=np.bool_)
-        if same.any():
+        slots = np.flatnonzero(_with_repeats(start, scope, row)[row])
+        if len(slots):
+            order = slots[np.lexsort((scope[slots], row[slots]))]
+            same = (row[order][1:] == row[order][:-1]) & (scope[order][1:] == scope[order][:-1])
             clash = same & (forbidden[order][1:] != forbidden[order][:-1])
             tautology[row[order][1:][clash]] = True
             keep = np.ones(len(scope), dtype=np.bool_)

@@ -18,7 +18,7 @@ from anycsp.distributions.jobshop import JobShop
 from anycsp.distributions.magic import MagicSequence, MagicSquare
 from anycsp.distributions.maxcut import MaxCut
 from anycsp.distributions.mixture import Mixture
-from anycsp.distributions.parameters import as_list, check_names
+from anycsp.distributions.parameters import as_list, check_names, described, widened
 from anycsp.distributions.parity import Parity
 from anycsp.distributions.permutations import AllInterval, Queens
 from anycsp.distributions.quasigroup import Quasigroup
@@ -30,7 +30,7 @@ from anycsp.errors import ProblemError
 from anycsp.model.problem import Problem
 from anycsp.schema import shown
 
-__all__ = ["HOOK", "NAMES", "Distribution", "draw", "get"]
+__all__ = ["HOOK", "NAMES", "Distribution", "draw", "get", "parameters_of"]
 
 
 def _mixture(parts: Sequence[Mapping[str, Any] | str] = (), weights: Sequence[float] | None = None) -> Mixture:
@@ -84,9 +84,14 @@ def get(name: str, /, **parameters: Any) -> Distribution:
         raise ProblemError(f"unknown distribution {shown(name)}; known are {known}")
     try:
         check_names(make, parameters)
-        return make(**parameters)
+        return make(**widened(make, parameters))
     except ProblemError as error:
         raise ProblemError(f"distribution {shown(name)}: {error}") from error.__cause__
+
+
+def parameters_of(name: str) -> str:
+    """What `get` takes beside the name, with the defaults."""
+    return described(_REGISTRY[name])
 
 
 def draw(distribution: Distribution, seed: int, index: int) -> Problem:

@@ -4,6 +4,7 @@ draw much later."""
 from __future__ import annotations
 
 import inspect
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
@@ -52,6 +53,32 @@ def _fits(kind: Kind, low: float, high: float, value: object) -> bool:
 def as_list(value: object) -> list[Any]:
     """The items of a list or tuple; none for anything else, texts included."""
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+
+
+def widened(make: Callable[..., object], parameters: Mapping[str, object]) -> dict[str, object]:
+    """The parameters, a plain number where a range is expected being a range of one."""
+    declared = inspect.signature(make).parameters
+    return {name: _widened(value, declared.get(name)) for name, value in parameters.items()}
+
+
+def _widened(value: object, parameter: inspect.Parameter | None) -> object:
+    if parameter is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    default = as_list(parameter.default)
+    if default and all(as_list(part) for part in default):
+        return [[value, value]] * len(default)
+    if len(default) == 2 or (parameter.default is None and "Sequence" in str(parameter.annotation)):
+        return [value, value]
+    return [value] if default else value
+
+
+def described(make: Callable[..., object]) -> str:
+    """The parameters of a distribution with their defaults, as `--set` takes them."""
+    shown_defaults = (
+        f"{p.name}={json.dumps(p.default)}" if p.default is not p.empty else p.name
+        for p in inspect.signature(make).parameters.values()
+    )
+    return "  ".join(shown_defaults)
 
 
 def check_names(make: Callable[..., object], parameters: Mapping[str, object]) -> None:

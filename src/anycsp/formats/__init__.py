@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ConversionError, FormatError, ProblemError
-from anycsp.formats import cfn, cnf, col, json_format, mtx, rudy, wcnf, wcsp, xcsp3
+from anycsp.formats import bqm, cfn, cnf, col, json_format, mtx, opb, qubo, rudy, wcnf, wcsp, xcsp3
 from anycsp.formats.answers import Values, read_literals, read_values, value_lines
 from anycsp.formats.budget import allow_depth
 from anycsp.formats.files import COMPRESSIONS, Source, load, text_source, write_whole
@@ -61,6 +61,11 @@ FORMATS: dict[str, Format] = {
         Format("json", "anycsp JSON (anything)", (".json",), json_format.sniff, json_format.read, json_format.write),
         Format("wcnf", "weighted DIMACS CNF (partial MaxSAT)", (".wcnf",), wcnf.sniff, wcnf.read, wcnf.write,
                answer=wcnf.answer, read_answer=wcnf.read_answer),
+        Format("opb", "pseudo-Boolean problem", (".opb", ".wbo", ".pb"), opb.sniff, opb.read, opb.write,
+               answer=opb.answer, read_answer=opb.read_answer),
+        Format("qubo", "quadratic binary problem of qbsolv", (".qubo",), qubo.sniff, qubo.read, qubo.write),
+        Format("coo", "quadratic binary problem of dimod", (".coo",), qubo.sniff_coo, qubo.read_coo, qubo.write_coo),
+        Format("bqm", "binary quadratic model of dimod", (".bqm",), bqm.sniff, bqm.read, None),
         Format("wcsp", "toulbar2 WCSP", (".wcsp",), wcsp.sniff, wcsp.read, None),
         Format("cfn", "toulbar2 cost function network", (".cfn",), cfn.sniff, cfn.read, None),
         Format("xcsp3", "XCSP3 (constraint models)", (".xml",), xcsp3.sniff, xcsp3.read, None,

@@ -19,7 +19,7 @@ from anycsp.formats.files import Source, ascii_text, shown
 from anycsp.model.builders import formula_problem
 from anycsp.model.problem import Problem
 
-_HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
+_HEADER = re.compile(rb"^[ \t]*p(?!\S)[^\n]*", re.MULTILINE)
 _TRAILER = re.compile(rb"^[ \t]*%", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
 
@@ -35,7 +35,7 @@ def read(source: Source) -> Problem:
     if header and _COMMENT.sub(b"", source.data[: header.start()]).strip():
         raise _first_error(source, variables)
     body = source.data[header.end() :] if header else source.data
-    if trailer := _TRAILER.search(body):
+    if b"%" in body and (trailer := _TRAILER.search(body)):
         body = body[: trailer.start()]
     if b"c" in body:
         body = _COMMENT.sub(b"", body)
@@ -128,8 +128,8 @@ def write(problem: Problem) -> str:
     for block in problem.blocks:
         if not isinstance(block, ClauseBlock):
             raise ConversionError(f"cnf has clauses only, constraint {int(block.terms.index[0]) + 1} is a {block.kind}")
-        if (block.terms.weight != 1).any() or block.terms.hard.any():
-            raise ConversionError("cnf has no weights and no hard constraints")
+        if (block.terms.weight != 1).any() or (block.terms.hard.any() and not problem.scoring.all_required):
+            raise ConversionError("cnf has no weights and no hard constraints beside soft ones")
         literals = block.literals
         for row, index in enumerate(block.terms.index.tolist()):
             clause = literals[block.scope_start[row] : block.scope_start[row + 1]].tolist()

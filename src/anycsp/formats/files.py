@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from anycsp.deadline import NEVER, Deadline
-from anycsp.errors import FormatError, ProblemError
+from anycsp.errors import AnyCSPError, FormatError, ProblemError
 from anycsp.formats.budget import BYTES, CLAIM, EXPANSION, SMALL, Budget, Limit
 
 
@@ -32,13 +33,67 @@ class Compression:
     compress: Callable[[bytes], bytes]
 
 
+def _zstd() -> Any:
+    """Python's own module, from 3.14 on, or the package."""
+    for name in ("compression.zstd", "zstandard"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise AnyCSPError("a .zst file needs Python 3.14 or the extra zst: pip install 'anycsp[zst]'")
+
+
+class ZstdStream:
+    """A zstd file being read, frame by frame; damage is an OSError, a missing end an EOFError, as with the others."""
+
+    PIECE = 1 << 14
+    """Compressed bytes taken at once: small, so that what expands out of proportion is seen in time."""
+
+    def __init__(self, file: Any, mode: str = "rb") -> None:
+        self._module = _zstd()
+        self._file = open(file, mode) if isinstance(file, (str, Path)) else file  # noqa: SIM115  # closed in __exit__
+        self._frame: Any = None
+
+    def read(self, size: int) -> bytes:
+        while piece := self._file.read(self.PIECE):
+            if data := self._decompressed(piece):
+                return data
+        if self._frame is not None:
+            raise EOFError("the compressed file ends before its end")
+        return b""
+
+    def _decompressed(self, piece: bytes) -> bytes:
+        parts = []
+        while piece:
+            if self._frame is None:
+                made = self._module.ZstdDecompressor()
+                self._frame = made.decompressobj() if hasattr(made, "decompressobj") else made
+            try:
+                parts.append(self._frame.decompress(piece))
+            except self._module.ZstdError as error:
+                raise OSError(str(error)) from None
+            piece = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._frame = None
+        return b"".join(parts)
+
+    def __enter__(self) -> ZstdStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
 COMPRESSIONS = {
     ".gz": Compression("gzip", b"\x1f\x8b", gzip.open, gzip.compress),
     ".xz": Compression("xz", b"\xfd7zXZ\x00", lzma.open, lzma.compress),
     ".lzma": Compression("lzma", b"\x5d\x00\x00", lzma.open, partial(lzma.compress, format=lzma.FORMAT_ALONE)),
     ".bz2": Compression("bzip2", b"BZh", bz2.open, bz2.compress),
+    ".zst": Compression("zstd", b"\x28\xb5\x2f\xfd", ZstdStream, lambda data: bytes(_zstd().compress(data))),
 }
 """By the ending of a file's name."""
+BQM_MAGIC = b"DIMODBQM"
+"""What the one binary format that is read begins with."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """No text format has them; vertical tabs and form feeds are white space to some readers and not to others."""
 _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
@@ -62,16 +117,15 @@ class Source:
     def error(self, reason: str, line: int | None = None) -> FormatError:
         return FormatError(self.path, reason, line)
 
-    def check_time(self) -> None:
-        """Give up a file that takes longer to read than there is time for: without all of it nothing can be said."""
-        if self.deadline.passed:
-            raise self.error("could not be read within the time limit; give it more with --time-limit")
+    def late(self) -> FormatError:
+        """A file takes longer to read than there is time for: without all of it nothing can be said."""
+        return self.error("takes longer to read than the time limit allows; give it more with --time-limit")
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Every line that is not blank, with its number."""
         for number, line in enumerate(ascii_text(self.data).split("\n"), start=1):
-            if number % LINES_PER_LOOK == 0:
-                self.check_time()
+            if number % LINES_PER_LOOK == 0 and self.deadline.passed:
+                raise self.late()
             stripped = line.strip()
             if stripped:
                 yield number, stripped
@@ -144,6 +198,8 @@ def load_head(path: Path, size: int) -> Source:
 
 def text_source(data: bytes, name: str) -> Source:
     """A source from bytes at hand; refuses what cannot be text."""
+    if data.startswith(BQM_MAGIC):
+        return Source(name, data)
     data = data.removeprefix(b"\xef\xbb\xbf")  # the UTF-8 byte order mark some editors write
     if len(data.translate(None, _CONTROLS)) < len(data):  # five times as fast as the search
         match = _CONTROL.search(data)

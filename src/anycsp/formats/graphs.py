@@ -44,7 +44,7 @@ def soft_pairs(problem: Problem, format_name: str) -> WeightedGraph:
         if len(other):
             what = "neither ≠ nor =" if isinstance(block, TableBlock) else f"a {block.kind}"
             raise ConversionError(f"{format_name} has edges only, constraint {int(other[0]) + 1} is {what}")
-        if block.terms.hard.any():
-            raise ConversionError(f"{format_name} has no hard constraints")
+        if block.terms.hard.any() and not problem.scoring.all_required:
+            raise ConversionError(f"{format_name} has no hard constraints beside soft ones")
     nothing = WeightedGraph(problem.num_variables, np.zeros((0, 2), dtype=np.int64), np.zeros(0))
     return pair_graph(problem) or nothing

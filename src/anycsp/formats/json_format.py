@@ -20,7 +20,7 @@ from anycsp.formats.budget import DEPTH, VALUES, Budget, nesting, too_deep
 from anycsp.formats.files import Source, shown
 from anycsp.model.description import describe_objective
 from anycsp.model.domains import Domain
-from anycsp.model.expressions import Operand, Variable, bounds, expression_of, tree_of
+from anycsp.model.expressions import Operand, bounds, expression_of, tree_of
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 
@@ -150,7 +150,7 @@ def _expression(problem: Problem, spec: Mapping[str, Any]) -> Operand:
     """From {"scope": …, "expression": …}, over variables known by now."""
     scope = [_index(problem, v) for v in _expect(spec["scope"], list, "a scope")]
     DEPTH.check(nesting(spec["expression"]))
-    expression = expression_of(spec["expression"], [Variable(x, problem.names[x]) for x in scope])
+    expression = expression_of(spec["expression"], [problem.variables[x] for x in scope])
     bounds(expression, problem.bounds)
     return expression
 
@@ -178,7 +178,7 @@ def _add_constraint(problem: Problem, entry: dict[str, Any]) -> list[int]:
     kind = _expect(entry["kind"], str, "a kind")
     if kind not in FAMILIES:
         raise ProblemError(f"unknown kind of constraint {shown(kind)}: known are {', '.join(FAMILIES)}")
-    _known_keys(entry, ("kind", "scope", "scopes", "weight", "hard", "order", *FAMILIES[kind].fields))
+    _known_keys(entry, ("kind", "scope", "scopes", "weight", "hard", "order", "name", *FAMILIES[kind].fields))
     DEPTH.check(nesting(entry.get("expression")))
     if ("scope" in entry) == ("scopes" in entry):
         raise ProblemError("needs one of 'scope' and 'scopes'")
@@ -186,7 +186,8 @@ def _add_constraint(problem: Problem, entry: dict[str, Any]) -> list[int]:
     scopes = [[_index(problem, v) for v in _expect(scope, list, "a scope")] for scope in listed]
     count, first = len(scopes), problem.num_constraints
     weight = _each(entry.get("weight", 1), count, "weight")
-    hard = _each(entry.get("hard", False), count, "hard")
+    hard = _each(entry.get("hard", "weight" not in entry), count, "hard")  # required unless weighted
+    names = _each(entry.get("name"), count, "name")
     for w in weight:
         if isinstance(w, bool) or not isinstance(w, (int, float)):
             raise ProblemError(f"a weight is a positive finite number, not {shown(json.dumps(w))}")
@@ -196,6 +197,9 @@ def _add_constraint(problem: Problem, entry: dict[str, Any]) -> list[int]:
         terms = problem.new_terms(np.array(weight, dtype=object), np.array(hard, dtype=np.bool_), count)
         for block in FAMILIES[kind].from_descriptions(problem.domain_list, scopes, entry, terms):
             problem.add_block(block)
+    for place, name in enumerate(names, start=first):
+        if name is not None:
+            problem.constraint_names[place] = _expect(name, str, "the name of a constraint")
     places = _each(entry.get("order", list(range(first, first + count))), count, "order")
     return [_expect(place, int, "a place in the order") for place in places]
 
@@ -341,7 +345,12 @@ def _constraints(problem: Problem) -> list[dict[str, Any]]:
             members.append((block.scope_of(row).tolist(), weights[row], hards[row]))
     groups.sort(key=lambda group: group[0])
     in_order = [i for group in groups for i in group[2]] == list(range(problem.num_constraints))
-    return [_entry(kept, order, members, in_order) for _, kept, order, members in groups]
+    entries = [_entry(kept, order, members, in_order) for _, kept, order, members in groups]
+    for entry, (_, _, order, _) in zip(entries, groups, strict=True):
+        names = [problem.constraint_names.get(number) for number in order]
+        if any(names):
+            entry["name"] = names[0] if len(set(names)) == 1 else names
+    return entries
 
 
 def _entry(
@@ -351,10 +360,10 @@ def _entry(
     weights = [int(w) if w.is_integer() else w for _, w, _ in members]
     hards = [h for _, _, h in members]
     entry = {**kept, "scope": scopes[0]} if len(scopes) == 1 else {**kept, "scopes": scopes}
-    if set(weights) != {1}:
+    if set(weights) != {1} or not all(hards):
         entry["weight"] = weights[0] if len(set(weights)) == 1 else weights
-    if any(hards):
-        entry["hard"] = True if all(hards) else hards
+        if any(hards):
+            entry["hard"] = True if all(hards) else hards
     if not in_order:
         entry["order"] = order
     return entry

@@ -21,12 +21,14 @@ from anycsp.model.builders import formula_problem
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 
-_HEADER = re.compile(rb"^[ \t]*p\b[^\n]*", re.MULTILINE)
+_HEADER = re.compile(rb"^[ \t]*p(?!\S)[^\n]*", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*c[^\n]*", re.MULTILINE)
 _HARD = re.compile(rb"^[ \t]*h(?=[ \t])", re.MULTILINE)
 
 _BEYOND = re.compile(rb"\d{19,}")
 """Numbers that may not fit into 64 bits."""
+_HARD_WEIGHT = -(10**18)
+"""Stands for `h` among the numbers: no number of the file has as many digits."""
 
 
 def sniff(head: bytes) -> bool:
@@ -44,10 +46,10 @@ def read(source: Source) -> Problem:
         raise source.error(f"text before the header: {shown(ascii_text(before))}")
     body = source.data[header.end() :] if header else source.data
     body = _COMMENT.sub(b"", body)
-    if header is None:
-        body = _HARD.sub(b"-1", body)  # no weight is negative, so this marks hard clauses among numbers
     if long := _BEYOND.search(body):
         raise source.error(f"a number of more than 18 digits: {shown(long.group().decode())}")
+    if header is None:
+        body = _HARD.sub(str(_HARD_WEIGHT).encode(), body)
     numbers = integers(body)
     if numbers is None or (len(numbers) and numbers[-1] != 0):
         raise _first_error(source, header is not None)
@@ -57,7 +59,9 @@ def read(source: Source) -> Problem:
     weights, starts, ends = _weighted(source, numbers, starts, ends)
     lengths = ends - starts - 1
     literals = numbers[np.repeat(starts + 1, lengths) + _within(lengths)] if len(lengths) else np.zeros(0, np.int64)
-    hard = weights == -1 if header is None else weights >= top
+    if (literals == _HARD_WEIGHT).any():
+        raise source.error("an 'h' within a clause: the one before it lacks its closing 0")
+    hard = weights == _HARD_WEIGHT if header is None else weights >= top
     if (weights[~hard] < 0).any():
         raise source.error(f"a negative weight: {int(weights[~hard].min())}")
     largest = int(max(literals.max(initial=0), -literals.min(initial=0)))
@@ -143,6 +147,8 @@ def write(problem: Problem) -> str:
     soft = [float(w) for block in problem.blocks for w in block.terms.weight[~block.terms.hard]]
     if any(not weight.is_integer() for weight in soft):
         raise ConversionError("wcnf has integer weights")
+    if any((block.terms.weight[block.terms.hard] != 1).any() for block in problem.blocks):
+        raise ConversionError("wcnf has hard clauses without a weight: give them weight 1")
     top = int(sum(soft)) + 1
     rows: list[tuple[int, str]] = []
     for block in problem.blocks:

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import OutOfTime
 from anycsp.errors import AnyCSPError, FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats.answers import Values
 from anycsp.formats.budget import CELLS, DEPTH, REPETITIONS, Budget
@@ -42,7 +43,7 @@ def read(source: Source) -> Problem:
     problem = Problem()
     from anycsp.formats.xcsp3_constraints import Loader
 
-    parser = _parser_of(xparser, root, source.budget)
+    parser = _parser_of(xparser, root, source)
     at: Any = parser  # whichever of parser and loader is at work knows the element
     try:
         _check_claims(root, parser, source)
@@ -53,10 +54,12 @@ def read(source: Source) -> Problem:
         parser.parse_objectives(root.findall("./objectives/"))
         parser.where = ""
         _check_domains(parser.vEntries, source.budget)
-        at = loader = Loader(problem, source.budget)
+        at = loader = Loader(problem, source)
         loader.variables(parser.vEntries)
         loader.constraints(parser.cEntries)
         loader.objectives(parser.oEntries)
+    except OutOfTime:
+        raise source.late() from None
     except UnsupportedError as error:
         raise UnsupportedError(source.path, f"{at.where}{error.reason}") from None
     except (TooLargeError, MemoryError):
@@ -109,11 +112,12 @@ def _parser_module(source: Source) -> Any:
     return xparser
 
 
-def _parser_of(xparser: Any, root: Any, budget: Budget) -> Any:
+def _parser_of(xparser: Any, root: Any, source: Source) -> Any:
     """pycsp3's parser of an XML tree that is already there; its own constructor would read the file unguarded."""
 
     class Parser(xparser.ParserXCSP3):  # type: ignore[misc, name-defined]
         def parsing_of_constraints_inner(self, element: Any, arguments: Any) -> Any:
+            source.deadline.check()
             self.where = f"<{element.tag}{' id=' + repr(element.attrib['id']) if 'id' in element.attrib else ''}>: "
             if any(_is_flat_matrix(element, child) for child in element):
                 raise ProblemError("a matrix has two dimensions")  # pycsp3 would pair a line with itself
@@ -129,7 +133,7 @@ def _parser_of(xparser: Any, root: Any, budget: Budget) -> Any:
             circular = element.attrib.get("circular") == "true"
             if min(offsets) < 1:
                 raise ProblemError("an offset is at least 1")
-            budget.spend(REPETITIONS, sum(collects) * (len(lists[0].value) // offsets[0] + 1))
+            source.budget.spend(REPETITIONS, sum(collects) * (len(lists[0].value) // offsets[0] + 1))
             scopes = xparser.XSlide.build_scopes([t.value for t in lists], offsets, collects, circular)
             return xparser.XSlide(lists, offsets, collects, template, scopes)
 

@@ -15,7 +15,8 @@ from pycsp3.tools.utilities import ANY
 
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ProblemError, UnsupportedError
-from anycsp.formats.budget import REPETITIONS, Budget
+from anycsp.formats.budget import REPETITIONS
+from anycsp.formats.files import Source
 from anycsp.model.expressions import (
     CODE,
     SYMBOL,
@@ -72,12 +73,13 @@ class Arguments:
 class Loader:
     """Fills a problem; `where` names the element at hand, for errors."""
 
-    def __init__(self, problem: Problem, budget: Budget) -> None:
-        self.problem, self.budget = problem, budget
+    def __init__(self, problem: Problem, source: Source) -> None:
+        self.problem, self.budget, self._deadline = problem, source.budget, source.deadline
         self.where = ""
         self._variable: dict[str, Variable] = {}
         self._symbol: dict[str, int] = {}
         self._relation: dict[tuple[Any, ...], Relation] = {}
+        self._stars: dict[int, bool] = {}
         self._number = 0
 
     # ── variables ────────────────────────────────────────────────────────────────────────────────────
@@ -210,6 +212,7 @@ class Loader:
                 self.constraint(template)
 
     def _locate(self, constraint: XCtr) -> None:
+        self._deadline.check()
         self._number += 1
         name = constraint.type.name.lower()
         tag = name.split("_")[0] + "".join(part.title() for part in name.split("_")[1:])
@@ -260,7 +263,7 @@ class Loader:
             values = [v for part in tuples for v in ([part] if isinstance(part, (int, str)) else part)]
             inside = [(v,) for v in values if self._known(domains[0], v)]
             self.problem.add_table(scope, inside, allowed=allowed)
-        elif any(cell is ANY or cell == "*" for row in tuples for cell in row):
+        elif self._has_stars(tuples):
             rows = [["*" if cell is ANY else cell for cell in row] for row in tuples]
             kept = [r for r in rows if all(c == "*" or self._known(d, c) for d, c in zip(domains, r, strict=True))]
             self.problem.add_short_table(scope, kept, allowed=allowed)
@@ -276,6 +279,12 @@ class Loader:
             terms = self.problem.new_terms()
             self.problem.add_block(TableBlock(terms, start, indices, np.zeros(1, np.int64), (self._relation[key],)))
 
+    def _has_stars(self, tuples: Any) -> bool:
+        """Groups have one list for all their constraints, and it may be long."""
+        if id(tuples) not in self._stars:
+            self._stars[id(tuples)] = any(cell is ANY or cell == "*" for row in tuples for cell in row)
+        return self._stars[id(tuples)]
+
     @staticmethod
     def _known(domain: Any, value: int | str) -> bool:
         try:
@@ -289,7 +298,7 @@ class Loader:
         result = []
         for item in items:
             operand = self.operand(item)
-            result.append(operand if isinstance(operand, Variable) else self.problem.define(operand, hard=False))
+            result.append(operand if isinstance(operand, Variable) else self.problem.define(operand))
         return result
 
 
@@ -518,7 +527,7 @@ def _clause(load: Loader, c: Arguments) -> None:
 def _circuit(load: Loader, c: Arguments) -> None:
     start, size = c.attribute(TypeCtrArg.LIST, "startIndex", 0), c.get(TypeCtrArg.SIZE)
     successors = [_shifted(x, start) for x in load.operands(c[TypeCtrArg.LIST])]
-    load.problem.add_circuit(successors, None if size is None else load.operand(size))
+    load.problem.add_circuit(successors, None if size is None else load.operand(size), self_loops=True)
 
 
 _READERS: dict[TypeCtr, Callable[[Loader, Arguments], None]] = {

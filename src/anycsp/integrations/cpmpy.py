@@ -1,8 +1,8 @@
 """CPMpy back end: after `import anycsp.integrations.cpmpy`, `model.solve(solver="anycsp", time_limit=10)` works.
 
 Our expressions nest, so CPMpy's models need little rewriting: partial functions are made total, negations pushed down,
-global constraints we have no form for decomposed; everything else is posted as it is. The search is incomplete: it
-finds solutions, and neither proves that there is none nor that one is optimal.
+global constraints we have no form for decomposed; everything else is posted as it is. That there is no solution, or
+that one is optimal, is proved by exact search only (`search="exact"`, and by default beside local search).
 """
 
 from __future__ import annotations
@@ -97,10 +97,8 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
         self.cpm_status = SolverStatus(self.name)
         self.cpm_status.solve_time = time.perf_counter() - began
         found = result.violated == 0
-        refuted = result.status == "unsatisfiable"
-        self.cpm_status.exitstatus = (
-            ExitStatus.FEASIBLE if found else ExitStatus.UNSATISFIABLE if refuted else ExitStatus.UNKNOWN
-        )
+        proofs = {"optimal": ExitStatus.OPTIMAL, "unsatisfiable": ExitStatus.UNSATISFIABLE}
+        self.cpm_status.exitstatus = proofs.get(result.status, ExitStatus.FEASIBLE if found else ExitStatus.UNKNOWN)
         self.objective_value_ = None
         for x in self.user_vars:
             if not found:
@@ -180,7 +178,7 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
     def _variables(self, items: Any) -> list[Variable]:
         """Plain variables; a nested expression gets an auxiliary one."""
         operands = self._expressions(items)
-        return [o if isinstance(o, Variable) else self.problem.define(o, hard=False) for o in operands]
+        return [o if isinstance(o, Variable) else self.problem.define(o) for o in operands]
 
     def _expression(self, expr: Any) -> Operand:
         if isinstance(expr, BoolVal) or is_int(expr) or isinstance(expr, bool):

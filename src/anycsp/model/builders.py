@@ -1,11 +1,13 @@
-"""One builder for each classical problem: colouring, maximum cut, formula. Readers, generators and adapters share them.
+"""One builder for each classical problem: colouring, maximum cut, formula, quadratic binary problem.
+
+Readers, generators and adapters share them.
 
 Variables are named 1 … n unless `names` says otherwise, as the files of all three communities count them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import numpy.typing as npt
 
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
+from anycsp.model.score import as_written
 
 IntArray = npt.NDArray[np.int64]
 
@@ -23,7 +26,7 @@ def coloring_problem(
     """Every vertex takes one of the colours 1 … `colors`, the ends of an edge different ones."""
     problem = Problem(name)
     _add(problem, vertices, range(1, colors + 1), names)
-    problem.add_not_equal(edges)
+    problem.add_not_equal(edges, weight=1.0)  # all of one kind, as conflicts are counted
     problem.objective = Objective("colors")
     return problem
 
@@ -60,6 +63,35 @@ def formula_problem(
     problem = Problem(name)
     problem.add_numbered(variables, (0, 1))
     problem.add_clauses(offsets, literals, weight=weight, hard=hard)
+    return problem
+
+
+def quadratic_problem(
+    variables: int,
+    terms: Mapping[tuple[int, ...], float],
+    constant: float = 0.0,
+    *,
+    name: str = "",
+    names: Sequence[str] | None = None,
+) -> Problem:
+    """Minimise `constant` + Σ coefficient·x·y (or ·x alone) over variables that are 0 or 1, known as QUBO; `terms` has
+    the coefficient of each set of one or two variables. As one long sum it would be evaluated whole for every move;
+    so every term is a soft constraint of its own: c·x·y costs c where all are 1, a negative c is gained there and so
+    costs −c everywhere else."""
+    problem = Problem(name)
+    _add(problem, variables, (0, 1), names)
+    gained: list[int] = []
+    for arity in (1, 2):
+        for positive in (True, False):
+            chosen = [(scope, c) for scope, c in terms.items() if len(scope) == arity and c and (c > 0) == positive]
+            if chosen:
+                if not positive:
+                    gained += range(problem.num_constraints, problem.num_constraints + len(chosen))
+                scopes = np.array([scope for scope, _ in chosen], dtype=np.int64)
+                weight = np.abs(np.array([c for _, c in chosen], dtype=np.float64))
+                problem.add_tables(scopes, [[1] * arity], allowed=not positive, weight=weight)
+    most = problem.scoring.weight_of(np.array(gained, dtype=np.int64))
+    problem.objective = Objective("cost", constant=float(as_written(constant) - as_written(most)))
     return problem
 
 

@@ -67,6 +67,14 @@ def smallest_free(color: Sequence[int], vertices: Iterable[int]) -> int:
 def dsatur(vertices: int, edges: Edges, deadline: Deadline = NEVER) -> list[int]:
     """Brélaz's greedy colouring (1979), colours from 0: next the vertex that sees most colours, ties by uncoloured
     neighbours, then by index."""
+    colors = [0] * vertices
+    joined = sorted({v for edge in edges for v in edge})  # of those without an edge a file may claim a million
+    if len(joined) < vertices:
+        place = {v: i for i, v in enumerate(joined)}
+        within = dsatur(len(joined), [(place[u], place[v]) for u, v in edges], deadline) if joined else []
+        for v, color in zip(joined, within, strict=True):
+            colors[v] = color
+        return colors
     around: list[list[Neighbour]] = [[(w, None, 1.0) for w in near] for near in neighbours(vertices, edges)]
     return most_constrained_first([vertices] * vertices, around, ties_by_open=True, deadline=deadline)
 

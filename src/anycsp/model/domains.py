@@ -109,6 +109,17 @@ class Domain:
         return "{" + ", ".join(str(v) for v in self.values[:4]) + (", …}" if len(self.values) > 4 else "}")
 
 
+def sizes_of(domains: Sequence[Domain]) -> npt.NDArray[np.int64]:
+    if domains and _all_the_same(domains):
+        return np.full(len(domains), len(domains[0]), dtype=np.int64)
+    return np.fromiter((len(d.values) for d in domains), dtype=np.int64, count=len(domains))
+
+
+def _all_the_same(domains: Sequence[Domain]) -> bool:
+    """Whether they are one object: a file may have a million variables, and mostly they share their domain."""
+    return len(set(map(id, domains))) == 1
+
+
 @dataclass(frozen=True)
 class Domains:
     """Every domain laid end to end: the value vertices of the constraint value graph."""
@@ -120,11 +131,15 @@ class Domains:
 
     @staticmethod
     def of(domains: Sequence[Domain]) -> Domains:
-        sizes = np.fromiter((len(d.values) for d in domains), dtype=np.int64, count=len(domains))
+        sizes = sizes_of(domains)
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        values = np.concatenate([d.values for d in domains]) if domains else np.zeros(0, np.int64)
+        if domains and _all_the_same(domains):
+            values = np.tile(domains[0].values, len(domains))
+        else:
+            values = np.concatenate([d.values for d in domains]) if domains else np.zeros(0, np.int64)
         return Domains(start, values)
 
-    @property
+    @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
+        """[variables]"""
         return np.diff(self.start)

@@ -13,16 +13,16 @@ constraint it occurs in is violated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import cached_property, reduce
+from dataclasses import dataclass, field
+from functools import cached_property, partial, reduce
 from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.errors import ProblemError
+from anycsp.errors import ExpressionError, ProblemError
+from anycsp.model.domains import Domain
 
 OPERATIONS = (
     "slot", "constant",
@@ -58,50 +58,52 @@ _FURTHER: Mapping[str, Callable[[Any], Any]] = {
 }
 """How far the sides of a false comparison are from making it true, by their difference."""
 
-_tracing = ContextVar("tracing", default=False)
-
 
 class Expression:
-    """An integer-valued expression; Python's operators build larger ones. Division and `%` round like Python's
-    (towards −∞); `div` and `mod` round towards zero, as XCSP3 and C do."""
+    """An integer-valued expression; Python's operators build larger ones, elementwise where the other side is an array.
+    Division and `%` round like Python's (towards −∞); `div` and `mod` round towards zero, as XCSP3 and C do."""
 
     __slots__ = ()
+    __array_ufunc__ = None  # numpy's integers and arrays leave `3 * x` to the operators below
 
     def __add__(self, other: Operand) -> Operation:
-        return operation("add", self, other)
+        return _binary("add", self, other)
 
     def __radd__(self, other: Operand) -> Operation:
-        return operation("add", other, self)
+        return _binary("add", other, self)
 
     def __sub__(self, other: Operand) -> Operation:
-        return operation("sub", self, other)
+        return _binary("sub", self, other)
 
     def __rsub__(self, other: Operand) -> Operation:
-        return operation("sub", other, self)
+        return _binary("sub", other, self)
 
     def __mul__(self, other: Operand) -> Operation:
-        return operation("mul", self, other)
+        return _binary("mul", self, other)
 
     def __rmul__(self, other: Operand) -> Operation:
-        return operation("mul", other, self)
+        return _binary("mul", other, self)
 
     def __floordiv__(self, other: Operand) -> Operation:
-        return operation("floordiv", self, other)
+        return _binary("floordiv", self, other)
 
     def __rfloordiv__(self, other: Operand) -> Operation:
-        return operation("floordiv", other, self)
+        return _binary("floordiv", other, self)
+
+    def __truediv__(self, other: Operand) -> Operation:
+        raise ExpressionError(f"{shown(self)} / …: expressions are whole numbers, write // (or div(a, b))")
 
     def __mod__(self, other: Operand) -> Operation:
-        return operation("floormod", self, other)
+        return _binary("floormod", self, other)
 
     def __rmod__(self, other: Operand) -> Operation:
-        return operation("floormod", other, self)
+        return _binary("floormod", other, self)
 
     def __pow__(self, other: Operand) -> Operation:
-        return operation("pow", self, other)
+        return _binary("pow", self, other)
 
     def __rpow__(self, other: Operand) -> Operation:
-        return operation("pow", other, self)
+        return _binary("pow", other, self)
 
     def __neg__(self) -> Operation:
         return operation("neg", self)
@@ -113,59 +115,70 @@ class Expression:
         return operation("abs", self)
 
     def __lt__(self, other: Operand) -> Operation:
-        return operation("lt", self, other)
+        return _binary("lt", self, other)
 
     def __le__(self, other: Operand) -> Operation:
-        return operation("le", self, other)
+        return _binary("le", self, other)
 
     def __ge__(self, other: Operand) -> Operation:
-        return operation("ge", self, other)
+        return _binary("ge", self, other)
 
     def __gt__(self, other: Operand) -> Operation:
-        return operation("gt", self, other)
+        return _binary("gt", self, other)
 
     def __eq__(self, other: object) -> Operation:  # type: ignore[override]
-        return operation("eq", self, other)
+        return _binary("eq", self, other)
 
     def __ne__(self, other: object) -> Operation:  # type: ignore[override]
-        return operation("ne", self, other)
+        return _binary("ne", self, other)
 
     def __and__(self, other: Operand) -> Operation:
-        return operation("and", self, other)
+        return _binary("and", self, other)
 
     def __rand__(self, other: Operand) -> Operation:
-        return operation("and", other, self)
+        return _binary("and", other, self)
 
     def __or__(self, other: Operand) -> Operation:
-        return operation("or", self, other)
+        return _binary("or", self, other)
 
     def __ror__(self, other: Operand) -> Operation:
-        return operation("or", other, self)
+        return _binary("or", other, self)
 
     def __xor__(self, other: Operand) -> Operation:
-        return operation("xor", self, other)
+        return _binary("xor", self, other)
 
     def __rxor__(self, other: Operand) -> Operation:
-        return operation("xor", other, self)
+        return _binary("xor", other, self)
 
     def __invert__(self) -> Operation:
         return operation("not", self)
 
     def implies(self, other: Operand) -> Operation:
+        """Where this is true, so is the other."""
         return operation("imp", self, other)
 
-    def is_in(self, values: Iterable[int]) -> Operation:
+    def only_enforce_if(self, *conditions: Operand) -> Operation:
+        """This, where all the conditions are true."""
+        return operation("imp", all_of(*conditions), self)
+
+    def is_in(self, values: Iterable[int | str]) -> Operation:
         """The value is one of these constants."""
-        return operation("in", self, *values)
+        return operation("in", self, *(_label(v, self) for v in values))
 
     def __hash__(self) -> int:
         return id(self)
 
     def __bool__(self) -> bool:
-        raise TypeError("an expression has no truth value before it is solved: use & | ~ instead of and, or, not")
+        raise ExpressionError(
+            f"Python asked whether {shown(self)} is true, which only an answer can say: write a & b, a | b, ~a, "
+            "x.is_in([1, 2]) and (0 <= x) & (x <= 9) in place of and, or, not, in and 0 <= x <= 9"
+        )
+
+    def __contains__(self, item: object) -> bool:
+        raise ExpressionError(f"… in {shown(self)}: write {shown(self)}.is_in([1, 2])")
 
     def __iter__(self) -> Iterator[Any]:
-        raise TypeError("an expression is not a sequence")
+        raise ExpressionError(f"{shown(self)} is an expression, not a list: write [{shown(self)}] for a list of one")
 
 
 Operand = Expression | int
@@ -177,6 +190,10 @@ class Variable(Expression):
 
     index: int
     name: str
+    domain: Domain | None = field(default=None, repr=False)
+    """What it ranges over; None where it is a slot of a rule and nobody's variable."""
+    origin: object | None = field(default=None, repr=False)
+    """What the variables of one problem, and of its copies, have in common."""
 
     def __hash__(self) -> int:
         return hash((self.index, self.name))
@@ -189,32 +206,57 @@ class Operation(Expression):
     operator: str
     operands: tuple[Operand, ...]
 
-    def __bool__(self) -> bool:
-        # Containers compare their elements by ==: two handles are the same element when they name one variable.
-        # While a function is traced, a branch on a comparison must fail instead.
-        if self.operator in ("eq", "ne") and len(self.operands) == 2 and not _tracing.get():
-            return same(*self.operands) == (self.operator == "eq")
-        return Expression.__bool__(self)
-
     def __hash__(self) -> int:
-        return hash((self.operator, self.operands))
+        return id(self)
 
     def __repr__(self) -> str:
-        shown = (o.name if isinstance(o, Variable) else repr(o) for o in self.operands)
-        return f"{self.operator}({', '.join(shown)})"
+        return text_of(self)
 
 
-def same(a: Operand, b: Operand) -> bool:
-    """Whether two expressions are written alike."""
-    if isinstance(a, Variable) and isinstance(b, Variable):
-        return (a.index, a.name) == (b.index, b.name)
-    if isinstance(a, Operation) and isinstance(b, Operation):
-        return (
-            a.operator == b.operator
-            and len(a.operands) == len(b.operands)
-            and all(same(p, q) for p, q in zip(a.operands, b.operands, strict=True))
-        )
-    return not isinstance(a, Expression) and not isinstance(b, Expression) and a == b
+_INFIX = {
+    "or": 1, "xor": 1, "and": 2, "lt": 3, "le": 3, "ge": 3, "gt": 3, "eq": 3, "ne": 3, "add": 4, "sub": 4, "mul": 5,
+    "floordiv": 5, "floormod": 5, "pow": 6,
+}  # fmt: skip
+"""How strongly operators bind in `text_of`."""
+_SIGNS = {
+    **SYMBOL, "or": "|", "xor": "^", "and": "&", "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "floormod": "%",
+    "pow": "**",
+}  # fmt: skip
+
+
+def text_of(expression: Operand, name_of: Callable[[Variable], str] = lambda x: x.name) -> str:
+    """The expression as Python would write it."""
+    ready: list[tuple[str, int]] = []  # text and binding of what waits for its parent
+    for node in postorder(expression):
+        if not isinstance(node, Operation):
+            ready.append((name_of(node) if isinstance(node, Variable) else str(node), 9))
+            continue
+        first = len(ready) - len(node.operands)
+        parts, binding = ready[first:], _INFIX.get(node.operator)
+        if binding is not None:
+            # Comparisons stand side by side with nothing of their own strength; - and // only on the left.
+            inner = [t if b > binding or (b == binding != 3 and not k) else f"({t})" for k, (t, b) in enumerate(parts)]
+            text = f" {_SIGNS[node.operator]} ".join(inner)
+        elif node.operator in ("neg", "not"):
+            text, binding = ("-" if node.operator == "neg" else "~") + _tight(*parts[0]), 8
+        elif node.operator in ("imp", "in"):
+            inside = ", ".join(t for t, _ in parts[1:])
+            called = f"is_in([{inside}])" if node.operator == "in" else f"implies({inside})"
+            text, binding = f"{_tight(*parts[0])}.{called}", 9
+        else:
+            text, binding = f"{node.operator}({', '.join(t for t, _ in parts)})", 9
+        ready[first:] = [(text, binding)]
+    return ready[0][0]
+
+
+def _tight(text: str, binding: int) -> str:
+    return text if binding == 9 else f"({text})"
+
+
+def shown(expression: Operand) -> str:
+    """The expression as an error shows it: not too long."""
+    text = text_of(expression)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def operation(operator: str, *operands: Any) -> Operation:
@@ -226,16 +268,125 @@ def operation(operator: str, *operands: Any) -> Operation:
     return Operation(operator, tuple(_operand(o) for o in operands))
 
 
+def _binary(operator: str, left: Any, right: Any) -> Operation:
+    """`left operator right`, at least one of them an expression."""
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return elementwise(partial(_binary, operator), left, right)  # type: ignore[return-value]  # an Array
+    if operator in ("eq", "ne"):
+        left, right = _label(left, right), _label(right, left)
+    return Operation(operator, (_operand(left), _operand(right)))
+
+
+def _label(value: Any, beside: Any) -> Any:
+    """The integer that a label stands for beside a variable of a labelled domain."""
+    if isinstance(value, str) and isinstance(beside, Variable) and beside.domain is not None:
+        try:
+            return beside.domain.integer(value)
+        except ProblemError as error:
+            raise ProblemError(f"variable {beside.name!r}: {error}") from None
+    return value
+
+
 def _operand(value: Any) -> Operand:
-    if isinstance(value, Expression):
+    if type(value) is int or isinstance(value, Expression):
         return value
     if isinstance(value, (bool, int, np.integer, np.bool_)):
         return int(value)
-    raise ProblemError(f"an expression holds variables and integers, not {value!r}")
+    if isinstance(value, np.ndarray):
+        raise ExpressionError("an array where one number is expected: take an element, or total(array)")
+    raise ExpressionError(f"an expression holds variables and whole numbers, not {value!r}")
 
 
-def _items(values: tuple[Any, ...]) -> Iterable[Any]:
-    return values[0] if len(values) == 1 and not isinstance(values[0], (Expression, int)) else values
+def _items(values: tuple[Any, ...]) -> list[Any]:
+    """The operands, given one by one or as one list or array, which may have several dimensions."""
+    if len(values) == 1 and not isinstance(values[0], (Expression, int, np.integer)):
+        return flat(values[0])
+    return list(values)
+
+
+def flat(items: Iterable[Any]) -> list[Any]:
+    """A list, an array of any number of dimensions, or whatever can be gone through, as a plain list."""
+    if isinstance(items, np.ndarray):
+        return list(items.flat)
+    if isinstance(items, str):
+        raise ProblemError(f"a list of variables, not the text {items!r}: write [{items!r}]")
+    return [part for item in items for part in (item.flat if isinstance(item, np.ndarray) else (item,))]
+
+
+class Array(np.ndarray[Any, np.dtype[np.object_]]):
+    """Variables or expressions in a shape: indices, slices and arithmetic as numpy has them, and comparisons that give
+    an array of conditions."""
+
+    def __eq__(self, other: Any) -> Array:  # type: ignore[override]
+        return elementwise(partial(_binary, "eq"), self, other)
+
+    def __ne__(self, other: Any) -> Array:  # type: ignore[override]
+        return elementwise(partial(_binary, "ne"), self, other)
+
+    def __lt__(self, other: Any) -> Array:  # type: ignore[override]
+        return elementwise(partial(_binary, "lt"), self, other)
+
+    def __le__(self, other: Any) -> Array:  # type: ignore[override]
+        return elementwise(partial(_binary, "le"), self, other)
+
+    def __ge__(self, other: Any) -> Array:  # type: ignore[override]
+        return elementwise(partial(_binary, "ge"), self, other)
+
+    def __gt__(self, other: Any) -> Array:  # type: ignore[override]
+        return elementwise(partial(_binary, "gt"), self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __contains__(self, item: object) -> bool:
+        if isinstance(item, Expression):
+            return any(item is element for element in self.flat)
+        raise ExpressionError("… in an array of variables: write x.is_in([1, 2]) for one of them")
+
+    def __bool__(self) -> bool:
+        raise ExpressionError("an array of conditions is neither true nor false: write all_of(a) or any_of(a)")
+
+    def sum(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
+        """The total, or an array of totals along an axis."""
+        return self._folded(total, axis)
+
+    def min(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
+        return self._folded(minimum, axis)
+
+    def max(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
+        return self._folded(maximum, axis)
+
+    def all(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
+        return self._folded(all_of, axis)
+
+    def any(self, axis: int | None = None, out: None = None) -> Any:  # type: ignore[override]
+        return self._folded(any_of, axis)
+
+    def _folded(self, fold: Callable[..., Operation], axis: int | None) -> Any:
+        if axis is None:
+            return fold(list(self.flat))
+        lines = np.moveaxis(self, axis, -1)
+        result = np.empty(lines.shape[:-1], dtype=object)
+        for at in np.ndindex(*result.shape):
+            result[at] = fold(list(lines[at]))
+        return result.view(Array)
+
+
+def elementwise(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Array:
+    """A function of two operands over arrays, which are broadcast."""
+    both = np.broadcast(*(_boxed(side) for side in (left, right)))
+    result = np.empty(both.shape, dtype=object)
+    for k, (a, b) in enumerate(both):
+        result.flat[k] = function(a, b)
+    return result.view(Array)
+
+
+def _boxed(value: Any) -> npt.NDArray[Any]:
+    """An array as it is, anything else as an array of one element without dimensions."""
+    if isinstance(value, (np.ndarray, list, tuple)):
+        return np.asarray(value)
+    box = np.empty((), dtype=object)
+    box[()] = value
+    return box
 
 
 def minimum(*operands: Any) -> Operation:
@@ -248,7 +399,7 @@ def maximum(*operands: Any) -> Operation:
 
 def total(*operands: Any) -> Operation:
     """The sum of its operands, as one flat operation."""
-    return operation("add", *(list(_items(operands)) or [0]))
+    return operation("add", *(_items(operands) or [0]))
 
 
 def any_of(*operands: Any) -> Operation:
@@ -266,7 +417,7 @@ def distinct(*operands: Any) -> Operation:
 
 def circuit(successors: Sequence[Operand]) -> Operation:
     """Following `i → successors[i]` is one circuit of two or more nodes; nodes outside it point to themselves."""
-    return operation("circuit", *successors)
+    return operation("circuit", *flat(successors))
 
 
 def if_else(condition: Operand, then: Operand, otherwise: Operand) -> Operation:
@@ -275,7 +426,7 @@ def if_else(condition: Operand, then: Operand, otherwise: Operand) -> Operation:
 
 def element(items: Sequence[Operand], index: Operand) -> Operation:
     """`items[index]`, the index counted from 0."""
-    return operation("element", index, *items)
+    return operation("element", index, *flat(items))
 
 
 def div(a: Operand, b: Operand) -> Operation:
@@ -290,29 +441,27 @@ def mod(a: Operand, b: Operand) -> Operation:
 
 def trace(function: Callable[..., Any], variables: Sequence[Variable]) -> Expression | None:
     """The expression a function computes, found by calling it on symbols; None where it needs real values."""
-    token = _tracing.set(True)
     try:
         result = function(*variables)
     except Exception:  # whatever the user's code raises when given symbols: it is then called on values
         return None
-    finally:
-        _tracing.reset(token)
     return result if isinstance(result, Expression) else None
 
 
 # ── walking ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def postorder(expression: Operand) -> Iterator[Operand]:
-    """Every node after its operands; iterative, since parsed expressions can be deep."""
-    stack: list[tuple[Operand, bool]] = [(expression, False)]
+def postorder(expression: Operand) -> list[Operand]:
+    """Every node after its operands; iterative, since parsed expressions can be deep. It is the reverse of the order
+    that visits a node first and its operands from the last to the first."""
+    order, stack = list[Operand](), [expression]
     while stack:
-        node, expanded = stack.pop()
-        if expanded or not isinstance(node, Operation):
-            yield node
-        else:
-            stack.append((node, True))
-            stack.extend((operand, False) for operand in reversed(node.operands))
+        node = stack.pop()
+        order.append(node)
+        if isinstance(node, Operation):
+            stack.extend(node.operands)
+    order.reverse()
+    return order
 
 
 def scope_of(expression: Operand) -> list[int]:

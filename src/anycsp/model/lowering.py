@@ -58,8 +58,20 @@ def block_of(problem: Modelled, expression: Operand, terms: Terms) -> Block:
     if not isinstance(expression, Operation):
         expression = operation("ne", expression, 0)
     expression = without_negation(expression)
+    scope, program, parameters = compile_expression(expression)
+    key = ("block", program, tuple(parameters), tuple(problem.domain_list[x].key for x in scope))
+    relation = problem.relations.get(key)
+    if relation is None:
+        block = _new_block(problem, expression, scope, terms)
+        if isinstance(block, TableBlock) and block.scope.tolist() == scope:
+            problem.relations[key] = block.relations[0]
+        return block
+    return TableBlock.of_relation(np.array(scope, dtype=np.int64), relation, terms)
+
+
+def _new_block(problem: Modelled, expression: Operation, scope: list[int], terms: Terms) -> Block:
+    """`block_of` an expression whose like was not seen over like domains."""
     bounds(expression, problem.bounds)  # refuses what leaves 64-bit arithmetic
-    scope = scope_of(expression)
     if len(scope) <= 1:
         return tabulated(problem, expression, terms)
     if expression.operator in SYMBOL and len(expression.operands) == 2:
@@ -226,11 +238,26 @@ def _different(problem: Modelled, expression: Operation, terms: Terms) -> TableB
             sides[unary[0]] = coefficient * unary[1]
         if len(sides) != 2:
             return None
-        first, second = sides[scope[0]], -(sides[scope[1]] + constant)
-        _, at_first, at_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-        pairs = np.stack([at_first, at_second], axis=1).astype(np.int64)
-        problem.relations[key] = Relation((len(first), len(second)), pairs, False)
+        problem.relations[key] = _conflicts(sides[scope[0]], -(sides[scope[1]] + constant))
     return TableBlock.of_relation(np.array(scope, dtype=np.int64), problem.relations[key], terms)
+
+
+def different(problem: Modelled, scope: Sequence[int], coefficients: Sequence[int], bound: int) -> Relation:
+    """a·x + b·y ≠ bound for two variables and coefficients that are not 0."""
+    domains = [problem.domain_list[x] for x in scope]
+    key = ("different", bound, *coefficients, *map(id, domains))
+    relation = problem.relations.get(key)
+    if relation is None:
+        first, second = (coefficient * d.values for coefficient, d in zip(coefficients, domains, strict=True))
+        relation = problem.relations[key] = _conflicts(first, bound - second)
+    return relation
+
+
+def _conflicts(first: IntArray, second: IntArray) -> Relation:
+    """The positions where two variables, each value at its own, take the same."""
+    _, at_first, at_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    pairs = np.stack([at_first, at_second], axis=1).astype(np.int64)
+    return Relation((len(first), len(second)), pairs, False)
 
 
 def _sum(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.model.expressions import Operand, evaluate, may_be_undefined, operation
+from anycsp.errors import ProblemError
+from anycsp.model.expressions import Operand, Program, compile_expression, evaluate, may_be_undefined, operation
 from anycsp.model.expressions import bounds as bounds_of
 from anycsp.model.score import as_written
 
@@ -25,6 +27,14 @@ class Objective:
     kind: str
     constant: float = 0.0
     expression: Operand | None = None
+    goals: tuple[Operand, ...] = ()
+    """Where there are several in order of priority: each of them; the expression is `in_order` of all."""
+
+    @cached_property
+    def _compiled(self) -> tuple[list[int], Program, list[int]]:
+        """Compiled once: its value is asked for at every improvement."""
+        assert self.expression is not None
+        return compile_expression(self.expression)
 
     @property
     def is_violated_weight(self) -> bool:
@@ -38,11 +48,16 @@ class Objective:
     def value(self, violated_weight: float, values: npt.NDArray[np.integer[Any]]) -> float | int | None:
         """None where the expression is undefined: such an assignment is no answer."""
         if self.expression is not None:
-            value, undefined = evaluate(self.expression, values)
+            scope, program, parameters = self._compiled
+            value, undefined = program.evaluate([values[x] for x in scope], parameters)
             return None if undefined else int(value)
         if self.kind == "colors":
             return len(np.unique(values))
         return self.of_weight(violated_weight)
+
+    def values(self, values: npt.NDArray[np.integer[Any]]) -> list[int]:
+        """What each of several goals comes to."""
+        return [int(evaluate(goal, values)[0]) for goal in self.goals]
 
     def of_weight(self, violated_weight: float) -> float | int:
         """The value where it is the violated weight in other words."""
@@ -61,3 +76,17 @@ class Objective:
         if self.kind == "maximize":
             return operation("gt", self.expression, value)
         return operation("lt", self.expression, value)
+
+
+def in_order(goals: Sequence[Operand], bounds: VariableBounds) -> Operand:
+    """One expression that orders assignments as the goals do one after the other: every goal is a digit, as wide as the
+    range of its values, and the first is the leading one."""
+    combined, width = goals[0], 1
+    for goal in goals[1:]:
+        low, high = bounds_of(goal, bounds)
+        width *= high - low + 1
+        combined = operation("add", operation("mul", combined, high - low + 1), operation("sub", goal, low))
+    low, high = bounds_of(goals[0], bounds)
+    if width * (max(abs(low), abs(high)) + 1) >= 2**53:
+        raise ProblemError("the goals in order span more than 53 bits: narrow the domains of their variables")
+    return combined

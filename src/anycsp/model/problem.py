@@ -7,46 +7,58 @@ one; `Problem.blocks` joins the blocks of a family.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations as combinations_of
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import html
 from anycsp.constraints.all_different import all_different
 from anycsp.constraints.base import Block, Terms
 from anycsp.constraints.clause import ClauseBlock
+from anycsp.constraints.comparison import OPERATORS
 from anycsp.constraints.external import ExternalBlock, vectorised
 from anycsp.constraints.linear import LinearBlock
 from anycsp.constraints.short_table import short_table
 from anycsp.constraints.table import DENSE_LIMIT, Relation, TableBlock
-from anycsp.errors import ProblemError
-from anycsp.model.domains import Domain, Domains
+from anycsp.errors import ExpressionError, ProblemError
+from anycsp.model.domains import Domain, Domains, sizes_of
 from anycsp.model.expressions import (
+    LIMIT,
+    SYMBOL,
+    Array,
     Expression,
     Operand,
     Operation,
     Variable,
+    all_of,
     bounds,
     evaluate,
+    flat,
     operation,
+    postorder,
     scope_of,
+    shown,
     trace,
 )
+from anycsp.model.gathering import Gathered
 from anycsp.model.globals import GlobalConstraints
-from anycsp.model.lowering import block_of, combinations
-from anycsp.model.objective import Objective
+from anycsp.model.lowering import block_of, combinations, different, linear_form
+from anycsp.model.objective import Objective, in_order
 from anycsp.model.score import Scoring, scoring
 
 IntArray = npt.NDArray[np.int64]
 Value = int | str
-Assignment = Mapping[str, Value] | Sequence[Value] | npt.NDArray[np.integer[Any]]
-
-
 VariableLike = Variable | int | str
+Assignment = Mapping[str, Value] | Mapping[Variable, Value] | Sequence[Value] | npt.NDArray[np.integer[Any]]
+DomainLike = Domain | Iterable[Value] | Mapping[str, int]
+Scope = Iterable[VariableLike | Expression]
+"""Variables by handle, name or index, and expressions; arrays of any shape too."""
 
 
 class Violation(NamedTuple):
@@ -57,12 +69,72 @@ class Violation(NamedTuple):
     hard: int
 
 
+class Constraint:
+    """What `add` has added: one constraint, or one per element of a list. It can still be made conditional."""
+
+    __slots__ = ("_expressions", "_hard", "_name", "_places", "_problem", "_weight")
+
+    def __init__(
+        self,
+        problem: Problem,
+        expressions: list[Operand],
+        places: range,
+        weight: float | None,
+        hard: bool | None,
+        name: str | None,
+    ) -> None:
+        self._problem, self._expressions, self._places = problem, expressions, places
+        self._weight, self._hard, self._name = weight, hard, name
+
+    @property
+    def places(self) -> range:
+        """The numbers of its constraints in the order in which they were added, from 0."""
+        return self._places
+
+    def only_enforce_if(self, *conditions: Operand) -> Constraint:
+        """Let it hold only where all the conditions are true; right after `add`, before another constraint."""
+        when = all_of(*conditions)
+        self._problem._withdraw(self._places)
+        replaced = [operation("imp", when, expression) for expression in self._expressions]
+        return self._problem.add(replaced, weight=self._weight, hard=self._hard, name=self._name)
+
+
+class Whole(NamedTuple):
+    """A global constraint as it was posted, for searches that know it as one."""
+
+    kind: str
+    operands: tuple[Any, ...]
+    constraints: IntArray
+    """The numbers of the constraints it became; together they say the same."""
+
+    @property
+    def scope(self) -> list[int]:
+        """The variables it is over."""
+        found: list[int] = []
+        pending: list[Any] = list(self.operands)
+        while pending:
+            operand = pending.pop()
+            if isinstance(operand, list):
+                pending += operand
+            else:
+                found += scope_of(operand)
+        return found
+
+
 AUXILIARY_LIMIT = 100_000
 """The widest range an auxiliary variable may have where its values cannot be enumerated."""
 
 
+WIDEST_DOMAIN = 10_000_000
+"""Values of one variable: 80 MB of integers, before any search has kept a cost for each."""
+
+
 class Problem(GlobalConstraints):
-    """A CSP or MaxCSP instance: finite domains, and weighted, possibly hard, constraints over them."""
+    """A CSP or MaxCSP instance: finite domains, and constraints over them.
+
+    A constraint is required unless it has a weight: `add(c)` must hold, `add(c, weight=3)` costs 3 where it does not.
+    Where not everything required can hold, an answer violates as few of these constraints as possible.
+    """
 
     def __init__(self, name: str = "") -> None:
         self.name = name
@@ -74,8 +146,16 @@ class Problem(GlobalConstraints):
         self._index: dict[str, int] = {}
         """Of the first names, all of them once one is looked up: `_by_name`."""
         self._domain_of: list[Domain] = []
+        self._origin = object()
+        """Copies have the same one: their variables are each other's."""
+        self._handles: dict[int, Variable] = {}
+        """The handles given out: a variable has one, so that handles can be looked up in sets and dictionaries."""
         self._interned: dict[Hashable, Domain] = {}
-        self._blocks: list[Block] = []
+        self._blocks: list[Block | Gathered] = []
+        self.constraint_names: dict[int, str] = {}
+        """The names of constraints that have one, by their number."""
+        self.written: dict[int, Operand] = {}
+        """What the user wrote where a named constraint became something else, such as a table; by its number."""
         self._constraints = 0
         self._domains: Domains | None = None
         self._sizes: IntArray | None = None
@@ -84,44 +164,138 @@ class Problem(GlobalConstraints):
         """Relations of tabulated rules, by rule and domains."""
         self.definitions: dict[int, Operand] = {}
         """Auxiliary variables: each is determined by variables before it, and no part of an answer."""
+        self.whole: list[Whole] = []
+        """Global constraints that were posted whole and are held in parts."""
 
     def copy(self) -> Problem:
         """A problem that can be extended without changing this one; constraints and domains are shared."""
+        self._blocks = list(self.blocks)  # nothing gathered is shared
         other = Problem(self.name)
         other.__dict__.update({k: v.copy() if isinstance(v, (list, dict)) else v for k, v in self.__dict__.items()})
         return other
+
+    def without_constraints(self, variables: Sequence[int]) -> Problem:
+        """A problem of some of the variables, in this order, and nothing else."""
+        part = Problem(self.name)
+        part._names = [self._names[x] for x in variables]
+        part._domain_of = [self._domain_of[x] for x in variables]
+        part._interned = self._interned.copy()
+        return part
 
     def __repr__(self) -> str:
         label = f"{self.name!r}, " if self.name else ""
         return f"Problem({label}{self.num_variables} variables, {self.num_constraints} constraints)"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: sizes and kinds."""
+        sizes = self.domain_sizes
+        kinds = {block.kind: len(block) for block in self.blocks if len(block)}
+        required = sum(int(block.terms.hard.sum()) for block in self.blocks)
+        rows: dict[str, object] = {
+            "variables": f"{self.num_variables:,}",
+            "domains": f"{sizes.min()} to {sizes.max()} values" if len(sizes) else "none",
+            "constraints": f"{self.num_constraints:,}: {required:,} required, {self.num_constraints - required:,} soft",
+            "kinds": ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) or "none",
+        }
+        if self.objective is not None:
+            rows["objective"] = self.objective.kind
+        return html.table(f"Problem {self.name}".rstrip(), rows)
+
     # ── variables ────────────────────────────────────────────────────────────────────────────────
 
-    def add_variable(self, domain: Domain | Iterable[Value] | Mapping[str, int], name: str | None = None) -> Variable:
-        """Add a variable. `domain` holds integers, or labels (a list of strings, or label → integer)."""
-        return self.add_variables(1, domain, names=None if name is None else [name])[0]
+    @overload
+    def add_variable(self, domain: DomainLike, name: str | None = None) -> Variable: ...
+    @overload
+    def add_variable(self, low: int, high: int, name: str | None = None) -> Variable: ...
+    @overload
+    def add_variable(self, name: str, domain: DomainLike) -> Variable: ...
+    @overload
+    def add_variable(self, name: str, low: int, high: int) -> Variable: ...
+    def add_variable(self, *spec: Any, **named: Any) -> Variable:
+        """Add a variable: `add_variable(0, 9, "x")` has the values 0 … 9, both included. A domain in place of the two
+        bounds holds integers, as a list or range, or labels (a list of strings, or label → integer). The name may
+        come first."""
+        parts = list(spec)
+        name = named.pop("name", None)
+        if parts and isinstance(parts[0], str) and (len(parts) > 1 or named):
+            name = parts.pop(0)
+        elif len(parts) > 1 and isinstance(parts[-1], str):
+            name = parts.pop()
+        elif len(parts) > 1 and parts[-1] is None:  # no name, said
+            parts.pop()
+        parts += [named.pop(key) for key in ("domain", "low", "high") if key in named]
+        if named:
+            raise ProblemError(f"add_variable has no argument {next(iter(named))!r}: domain, low, high, name")
+        domain = _domain(parts, "add_variable", name)
+        return self._add([self._new_name("x") if name is None else str(name)], domain)[0]
 
+    @overload
     def add_variables(
-        self,
-        count: int,
-        domain: Domain | Iterable[Value] | Mapping[str, int],
-        prefix: str = "x",
-        names: Sequence[str] | None = None,
-    ) -> list[Variable]:
-        """Add `count` variables of one domain, named by `names` or `prefix0, prefix1, …`."""
-        shared = self._intern(Domain.of(domain))
-        first = len(self._names)
-        new_names = list(names) if names is not None else [f"{prefix}{first + i}" for i in range(count)]
-        if len(new_names) != count:
-            raise ProblemError(f"{count} variables but {len(new_names)} names")
-        index = dict(zip(new_names, range(first, first + count), strict=True))
+        self, count: int, domain: DomainLike, prefix: str = "x", names: Sequence[str] | None = None
+    ) -> list[Variable]: ...
+    @overload
+    def add_variables(
+        self, count: int, low: int, high: int, prefix: str = "x", names: Sequence[str] | None = None
+    ) -> list[Variable]: ...
+    @overload
+    def add_variables(self, shape: tuple[int, ...], /, domain: DomainLike, prefix: str = "x") -> Array: ...
+    @overload
+    def add_variables(self, shape: tuple[int, ...], /, low: int, high: int, prefix: str = "x") -> Array: ...
+    def add_variables(
+        self, count: Any, *spec: Any, prefix: str | None = None, names: Sequence[str] | None = None, **named: Any
+    ) -> Any:
+        """Add `count` variables of one domain, given as for `add_variable`: a list, named by `names` or `prefix0,
+        prefix1, …`. A shape such as `(9, 9)` in place of the count gives an array with rows, columns and slices, its
+        variables named `prefix[0,0], prefix[0,1], …`."""
+        parts = list(spec)
+        if len(parts) > 1 and isinstance(parts[-1], (list, tuple)) and names is None:
+            names = parts.pop()
+        if len(parts) > 1 and isinstance(parts[-1], str):
+            prefix = parts.pop()
+        parts += [named.pop(key) for key in ("domain", "low", "high") if key in named]
+        if named:
+            raise ProblemError(f"add_variables has no argument {next(iter(named))!r}: domain, low, high, prefix, names")
+        domain = _domain(parts, "add_variables", prefix)
+        shape = tuple(count) if isinstance(count, (tuple, list)) else (count,)
+        if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in shape):
+            raise ProblemError(f"add_variables: a count or a shape comes first, not {count!r}")
+        total, first = math.prod(shape), len(self._names)
+        if names is not None:
+            new_names = [str(name) for name in flat(names)]
+        elif isinstance(count, (tuple, list)):
+            stem = "x" if prefix is None else prefix
+            if prefix is None and any(name.startswith("x[") for name in self._names):
+                stem = f"x{first}"
+            new_names = [f"{stem}[{','.join(map(str, at))}]" for at in np.ndindex(*shape)]
+        else:
+            new_names = [f"{'x' if prefix is None else prefix}{first + i}" for i in range(total)]
+        if len(new_names) != total:
+            raise ProblemError(f"{total} variables but {len(new_names)} names")
+        handles = self._add(new_names, domain)
+        if not isinstance(count, (tuple, list)):
+            return handles
+        array = np.empty(total, dtype=object)
+        array[:] = handles
+        return array.reshape(shape).view(Array)
+
+    def _new_name(self, prefix: str) -> str:
+        number = len(self._names)
+        while f"{prefix}{number}" in self._by_name():  # a name that a user has taken
+            number += 1
+        return f"{prefix}{number}"
+
+    def _add(self, names: list[str], domain: Domain) -> list[Variable]:
+        shared, first = self._intern(domain), len(self._names)
+        index = dict(zip(names, range(first, first + len(names)), strict=True))
         known = self._by_name()
-        if len(index) < count or not known.keys().isdisjoint(index):
-            twice = next(name for i, name in enumerate(new_names) if name in known or index[name] != first + i)
-            raise ProblemError(f"duplicate variable name {twice!r}")
+        if len(index) < len(names) or not known.keys().isdisjoint(index):
+            twice = next(name for i, name in enumerate(names) if name in known or index[name] != first + i)
+            raise ProblemError(f"duplicate variable name {twice!r}: give another name, prefix or names")
         known.update(index)
-        self._append(new_names, shared)
-        return [Variable(first + i, name) for i, name in enumerate(new_names)]
+        self._append(names, shared)
+        handles = [Variable(first + i, name, shared, self._origin) for i, name in enumerate(names)]
+        self._handles.update(zip(range(first, first + len(names)), handles, strict=True))
+        return handles
 
     def add_numbered(self, count: int, domain: Domain | Iterable[Value]) -> None:
         """The variables 1 … count of one domain, as files count them, in a problem that has none yet. A header may
@@ -142,21 +316,22 @@ class Problem(GlobalConstraints):
             self._index.update(zip(self._names[known:], range(known, len(self._names)), strict=True))
         return self._index
 
-    def define(self, expression: Operand, name: str | None = None, *, hard: bool = True) -> Variable:
+    def define(self, expression: Operand, name: str | None = None) -> Variable:
         """An auxiliary variable equal to the expression. Answers omit it; its domain is what can occur."""
+        self.check_own(expression)
         scope = scope_of(expression)
         if combinations(self, scope) <= DENSE_LIMIT:
             axes = np.meshgrid(*(self._domain_of[x].values for x in scope), indexing="ij") if scope else []
             result, undefined = evaluate(expression, dict(zip(scope, axes, strict=True)))
-            values = np.asarray(result)[~np.asarray(undefined, dtype=np.bool_)] if undefined is not False else result
-            domain: Iterable[int] = np.unique(np.asarray(values, dtype=np.int64)).tolist()
+            values, bad = np.broadcast_arrays(np.asarray(result, dtype=np.int64), np.asarray(undefined, dtype=np.bool_))
+            domain: Iterable[int] = np.unique(values[~bad]).tolist()
         else:
             low, high = bounds(expression, self.bounds)
             if high - low >= AUXILIARY_LIMIT:
                 raise ProblemError(f"an auxiliary variable over {low}..{high} is too wide to be searched")
             domain = range(low, high + 1)
         auxiliary = self.add_auxiliary(domain, expression, name)
-        self.add(auxiliary == expression, hard=hard)
+        self.add(auxiliary == expression)
         return auxiliary
 
     def add_auxiliary(self, domain: Iterable[int], definition: Operand, name: str | None = None) -> Variable:
@@ -185,7 +360,13 @@ class Problem(GlobalConstraints):
 
     @property
     def variables(self) -> list[Variable]:
-        return [Variable(i, name) for i, name in enumerate(self._names)]
+        return [self._handle(x) for x in range(len(self._names))]
+
+    def _handle(self, index: int) -> Variable:
+        handle = self._handles.get(index)
+        if handle is None:
+            handle = self._handles[index] = Variable(index, self._names[index], self._domain_of[index], self._origin)
+        return handle
 
     def domain(self, variable: VariableLike) -> Domain:
         return self._domain_of[self.index(variable)]
@@ -202,7 +383,7 @@ class Problem(GlobalConstraints):
     def domain_sizes(self) -> IntArray:
         """The size of every domain, known before all of them are laid out."""
         if self._sizes is None:
-            self._sizes = np.fromiter(map(len, self._domain_of), dtype=np.int64, count=len(self._domain_of))
+            self._sizes = sizes_of(self._domain_of)
             self._sizes.flags.writeable = False
         return self._sizes
 
@@ -216,14 +397,18 @@ class Problem(GlobalConstraints):
     def index(self, variable: VariableLike | Expression) -> int:
         """The index of a variable given by handle, name or index."""
         if isinstance(variable, Variable):
+            if variable.origin is not self._origin:
+                self.check_own(variable)
             index = variable.index
         elif isinstance(variable, Expression):
-            raise ProblemError(f"{variable!r} is an expression: only a variable can stand here")
+            raise ProblemError(f"{shown(variable)} is an expression: only a variable can stand here, or define(…) one")
         elif isinstance(variable, str):
             named = self.index_of_name(variable)
             if named is None:
                 raise ProblemError(f"unknown variable {variable!r}")
             return named
+        elif isinstance(variable, (bool, np.bool_)) or not isinstance(variable, (int, np.integer)):
+            raise ProblemError(f"a variable is given by handle, name or index, not as {variable!r}")
         else:
             index = int(variable)
         if not 0 <= index < len(self._names):
@@ -235,29 +420,138 @@ class Problem(GlobalConstraints):
 
     def _operand(self, item: VariableLike | Expression) -> Expression:
         """An expression as it is, a variable given by name or index as its handle."""
-        if isinstance(item, Expression):
-            return item
-        index = self.index(item)
-        return Variable(index, self._names[index])
+        return item if isinstance(item, Expression) else self._handle(self.index(item))
 
-    def _scope(self, scope: Iterable[VariableLike | Expression]) -> IntArray:
-        return np.array([self.index(v) for v in scope], dtype=np.int64)
+    def _scope(self, scope: Scope) -> IntArray:
+        return np.array([self.index(v) for v in flat(scope)], dtype=np.int64)
+
+    def check_own(self, expression: Operand) -> None:
+        """Refuse the variables of another problem: here they would mean whatever has their index."""
+        for node in postorder(expression):
+            if isinstance(node, Variable) and node.origin is not self._origin and node.origin is not None:
+                raise ProblemError(
+                    f"variable {node.name!r} belongs to another problem: use what this problem's add_variable returned"
+                )
 
     # ── constraints ──────────────────────────────────────────────────────────────────────────────
 
-    def add(self, expression: Operand, *, weight: float = 1.0, hard: bool = False) -> None:
-        """The expression, such as `x * y == z`, must be true."""
-        self.add_block(block_of(self, expression, self.new_terms(weight, hard)))
+    def add(
+        self,
+        expression: Operand | Iterable[Operand],
+        *,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
+    ) -> Constraint:
+        """The expression, such as `x * y == z`, must be true; with a `weight` it is a wish that costs as much where it
+        is not. Each of a list or an array of expressions is a constraint of its own. `hard` says otherwise than the
+        weight: `hard=True` with a weight is required all the same, and counts as much among what is violated."""
+        first = self._constraints
+        if isinstance(expression, (Expression, int, np.bool_)):
+            expressions: list[Operand] = [expression]  # type: ignore[list-item]
+        elif isinstance(expression, (str, float)) or not isinstance(expression, Iterable):
+            raise ExpressionError(f"a constraint is an expression such as x + y <= 3, not {expression!r}")
+        else:
+            expressions = flat(expression)
+        place = self._place(weight, hard)
+        for one in expressions:
+            self._add_expression(one, place)
+        added = range(first, self._constraints)
+        if name is not None:
+            self._name(added, name)
+            self.written.update(zip(added, expressions, strict=True))
+        return Constraint(self, expressions, added, weight, hard, name)
+
+    def _add_expression(self, expression: Operand, place: tuple[float, bool]) -> None:
+        if isinstance(expression, (bool, np.bool_)):
+            raise ExpressionError(
+                f"the constraint is {bool(expression)}, which Python has evaluated already: write ~(x == 1) for not, & "
+                "for and, | for or, x.is_in([1, 2]) for in"
+            )
+        if isinstance(expression, Operation) and expression.operator in SYMBOL and len(expression.operands) == 2:
+            parts, constant = linear_form(expression.operands[0])
+            others, other = linear_form(expression.operands[1], -1)
+            if self._add_linear_form(parts + others, expression.operator, -(constant + other), place):
+                return
+        self.check_own(expression)
+        self.add_block(block_of(self, expression, Terms.of(self._constraints, *place)))
+
+    def _add_linear_form(
+        self, parts: list[tuple[int, Expression]], operator: str, bound: int, place: tuple[float, bool]
+    ) -> bool:
+        """Gather Σ coefficient · part ∘ bound where all parts are variables, two or more of them."""
+        merged: dict[int, int] = {}
+        reach = abs(bound)
+        for coefficient, part in parts:
+            if type(part) is not Variable:
+                return False
+            if part.origin is not self._origin:
+                self.check_own(part)
+            low, high = self._domain_of[part.index].bounds
+            reach += abs(coefficient) * max(-low, high)
+            merged[part.index] = merged.get(part.index, 0) + coefficient
+        if len(merged) < 2 or reach >= LIMIT:
+            return False
+        if not (self._blocks and isinstance(self._blocks[-1], Gathered)):
+            self._blocks.append(Gathered())
+        gathered = self._blocks[-1]
+        assert isinstance(gathered, Gathered)
+        scope, factors = list(merged), list(merged.values())
+        at = (self._constraints, *place)
+        if operator == "ne" and len(scope) == 2 == len(parts) and all(factors):
+            gathered.add_pair(at, scope, different(self, scope, factors, bound))
+        else:
+            gathered.add_linear(at, scope, factors, OPERATORS.index(SYMBOL[operator]), bound)
+        self._constraints += 1
+        self._scoring = None
+        return True
+
+    def _place(self, weight: float | None, hard: bool | None) -> tuple[float, bool]:
+        """Weight and hardness of one constraint, checked."""
+        if weight is None:
+            return 1.0, hard is None or bool(hard)
+        terms = self.new_terms(weight, hard)
+        return float(terms.weight[0]), bool(terms.hard[0])
+
+    def _name(self, places: Iterable[int], name: str) -> None:
+        if not isinstance(name, str):
+            raise ProblemError(f"the name of a constraint is a string, not {name!r}")
+        self.constraint_names.update(dict.fromkeys(places, name))
+
+    def _withdraw(self, places: range) -> None:
+        """Take the constraints that were added last away again."""
+        if places.stop != self._constraints:
+            raise ProblemError(
+                "only_enforce_if comes right after add, before another constraint: or write add(condition.implies(…))"
+            )
+        for place in reversed(places):
+            last = self._blocks[-1]
+            if isinstance(last, Gathered):
+                last.remove(place)
+            elif len(last) == 1:
+                self._blocks.pop()
+            else:
+                raise ProblemError("only_enforce_if: the constraint is in use already; write add(condition.implies(…))")
+            self.constraint_names.pop(place, None)
+            self.written.pop(place, None)
+        self._constraints = places.start
+        self._scoring = None
 
     def add_rule(
-        self, scope: Sequence[VariableLike], rule: Callable[..., Any], *, weight: float = 1.0, hard: bool = False
+        self,
+        scope: Scope,
+        rule: Callable[..., Any],
+        *,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
     ) -> None:
         """`rule(*values)` must be true. It is traced into an expression where it can be; a function that needs real
         values is called on them, on whole arrays where it can take those."""
         indices = self._scope(scope)
-        expression = trace(rule, [Variable(int(x), self._names[x]) for x in indices])
+        expression = trace(rule, [self._handle(int(x)) for x in indices])
         if expression is not None:
-            self.add(expression, weight=weight, hard=hard)
+            self.add(expression, weight=weight, hard=hard, name=name)
             return
         values = [self._domain_of[x].values for x in indices]
         samples = np.stack([np.resize(v[:: max(1, len(v) // 7)], 8) for v in values], axis=1)
@@ -266,45 +560,60 @@ class Problem(GlobalConstraints):
         if unique and combinations(self, indices.tolist()) <= DENSE_LIMIT:
             grid = np.meshgrid(*values, indexing="ij")
             truth = np.asarray(function(*(axis.reshape(-1) for axis in grid)), dtype=np.bool_)
-            self.add_block(TableBlock.of_truth(indices, truth.reshape([len(v) for v in values]), terms))
+            self.add_block(TableBlock.of_truth(indices, truth.reshape([len(v) for v in values]), terms), name)
         elif unique:
-            self.add_block(ExternalBlock.one(indices, function, terms))
+            self.add_block(ExternalBlock.one(indices, function, terms), name)
         else:
             raise ProblemError("a rule over a repeated variable: list each variable once")
 
     def add_short_table(
         self,
-        scope: Sequence[VariableLike],
+        scope: Scope,
         tuples: Sequence[Sequence[Any]],
         *,
         allowed: bool = True,
-        weight: float = 1.0,
-        hard: bool = False,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
     ) -> None:
         """A table whose cells may be `"*"` (any value), a range or a set of values."""
-        self.add_block(short_table(self._domain_of, self._scope(scope), tuples, allowed, self.new_terms(weight, hard)))
+        terms = self.new_terms(weight, hard)
+        self.add_block(short_table(self._domain_of, self._scope(scope), tuples, allowed, terms), name)
 
-    def minimize(self, expression: Operand) -> None:
-        """Among assignments that violate nothing, prefer a small value of the expression."""
-        self.objective = Objective("minimize", expression=expression)
+    def minimize(self, expression: Operand | Sequence[Operand]) -> None:
+        """Among assignments that violate nothing, prefer a small value of the expression. Of several expressions the
+        first counts most, the second decides among equals, and so on."""
+        self.objective = self._objective("minimize", expression)
 
-    def maximize(self, expression: Operand) -> None:
-        """Among assignments that violate nothing, prefer a large value of the expression."""
-        self.objective = Objective("maximize", expression=expression)
+    def maximize(self, expression: Operand | Sequence[Operand]) -> None:
+        """Among assignments that violate nothing, prefer a large value of the expression, or of several in order of
+        priority."""
+        self.objective = self._objective("maximize", expression)
+
+    def _objective(self, kind: str, expression: Operand | Sequence[Operand]) -> Objective:
+        if not isinstance(expression, Sequence):
+            self.check_own(expression)
+            bounds(expression, self.bounds)  # refuses what leaves 64-bit arithmetic
+            return Objective(kind, expression=expression)
+        for goal in expression:
+            self.check_own(goal)
+        if not expression:
+            raise ProblemError(f"{kind} nothing: give an expression, or several in order of priority")
+        return Objective(kind, expression=in_order(expression, self.bounds), goals=tuple(expression))
 
     def add_table(
         self,
-        scope: Sequence[VariableLike],
+        scope: Scope,
         tuples: Sequence[Sequence[Value]] | npt.NDArray[np.integer[Any]],
         *,
         allowed: bool = True,
-        weight: float = 1.0,
-        hard: bool = False,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
     ) -> None:
         """The scope must take (or with `allowed=False` must not take) one of the tuples."""
-        self.add_block(
-            TableBlock.one(self._domain_of, self._scope(scope), tuples, allowed, self.new_terms(weight, hard))
-        )
+        terms = self.new_terms(weight, hard)
+        self.add_block(TableBlock.one(self._domain_of, self._scope(scope), tuples, allowed, terms), name)
 
     def add_tables(
         self,
@@ -312,8 +621,8 @@ class Problem(GlobalConstraints):
         tuples: Sequence[Sequence[Value]] | npt.NDArray[np.integer[Any]],
         *,
         allowed: bool = True,
-        weight: float | npt.NDArray[np.floating[Any]] = 1.0,
-        hard: bool | npt.NDArray[np.bool_] = False,
+        weight: float | npt.NDArray[np.floating[Any]] | None = None,
+        hard: bool | npt.NDArray[np.bool_] | None = None,
     ) -> None:
         """One relation over many scopes at once: `scopes` is [constraints, arity], no variable twice in a row."""
         rows = np.asarray(scopes, dtype=np.int64)
@@ -321,7 +630,9 @@ class Problem(GlobalConstraints):
         self.add_block(TableBlock.many(self._domain_of, rows, tuples, allowed, self.new_terms(weight, hard, len(rows))))
 
     def add_not_equal(
-        self, scopes: npt.NDArray[np.integer[Any]] | Sequence[tuple[VariableLike, VariableLike]], weight: Any = 1.0
+        self,
+        scopes: npt.NDArray[np.integer[Any]] | Sequence[tuple[VariableLike, VariableLike]],
+        weight: float | npt.NDArray[np.floating[Any]] | None = None,
     ) -> None:
         """X ≠ Y for every pair; the bulk form of colouring and MaxCut. All the variables share one domain."""
         if not isinstance(scopes, np.ndarray):
@@ -332,7 +643,12 @@ class Problem(GlobalConstraints):
         self.add_tables(scopes, np.stack([values, values], axis=1), allowed=False, weight=weight)
 
     def add_clause(
-        self, literals: Sequence[tuple[VariableLike, Value]], *, weight: float = 1.0, hard: bool = False
+        self,
+        literals: Sequence[tuple[VariableLike, Value]],
+        *,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
     ) -> None:
         """At least one literal `(variable, value)` holds, a literal being X = value, over two-valued domains."""
         scope = self._scope(v for v, _ in literals)
@@ -340,28 +656,29 @@ class Problem(GlobalConstraints):
             if len(self._domain_of[x]) != 2:
                 raise ProblemError(f"clause literal on {self._names[x]!r}: its domain has not exactly two values")
         true = [self._domain_of[x].position(value) for x, (_, value) in zip(scope, literals, strict=True)]
-        self.add_nogood(scope, 1 - np.array(true, dtype=np.int64), weight=weight, hard=hard)
+        self.add_nogood(scope, 1 - np.array(true, dtype=np.int64), weight=weight, hard=hard, name=name)
 
     def add_nogood(
         self,
-        scope: Sequence[VariableLike] | IntArray,
+        scope: Scope | IntArray,
         positions: IntArray,
         *,
-        weight: float = 1.0,
-        hard: bool = False,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
     ) -> None:
         """Not all variables at these domain positions at once: a clause, over domains of any size."""
-        scope = scope if isinstance(scope, np.ndarray) else self._scope(scope)
+        scope = self._scope(scope)
         offsets = np.array([0, len(scope)], dtype=np.int64)
-        self.add_block(ClauseBlock.of(offsets, scope, positions, self.new_terms(weight, hard)))
+        self.add_block(ClauseBlock.of(offsets, scope, positions, self.new_terms(weight, hard)), name)
 
     def add_clauses(
         self,
         offsets: npt.NDArray[np.integer[Any]],
         literals: npt.NDArray[np.integer[Any]],
         *,
-        weight: float | npt.NDArray[np.floating[Any]] = 1.0,
-        hard: bool | npt.NDArray[np.bool_] = False,
+        weight: float | npt.NDArray[np.floating[Any]] | None = None,
+        hard: bool | npt.NDArray[np.bool_] | None = None,
     ) -> None:
         """DIMACS clauses in bulk: clause i is `literals[offsets[i]:offsets[i+1]]`, literal ±(index + 1)
         of two-valued variables, a positive literal meaning the second value."""
@@ -372,38 +689,48 @@ class Problem(GlobalConstraints):
 
     def add_linear(
         self,
-        scope: Sequence[VariableLike],
+        scope: Scope,
         coefficients: Sequence[int],
         operator: str,
         bound: int,
         *,
-        weight: float = 1.0,
-        hard: bool = False,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
     ) -> None:
         """Σ coefficient·variable `operator` bound, the operator one of <=, >=, ==, !=, <, >."""
         terms = self.new_terms(weight, hard)
-        self.add_block(LinearBlock.one(self._domain_of, self._scope(scope), coefficients, operator, bound, terms))
+        self.add_block(LinearBlock.one(self._domain_of, self._scope(scope), coefficients, operator, bound, terms), name)
 
     def add_all_different(
         self,
-        scope: Sequence[VariableLike | Expression],
+        scope: Scope,
         *,
         except_values: Sequence[int] = (),
-        weight: float = 1.0,
-        hard: bool = False,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
     ) -> None:
         """No two of the scope take the same value (values in `except_values` may repeat). Expressions such as x + 1
         may stand in the scope; then every pair is a constraint of its own, most of them matchings."""
-        if any(isinstance(x, Operation) for x in scope):
+        items = flat(scope)
+        if any(isinstance(x, Operation) for x in items):
             if except_values:
                 raise ProblemError("all-different with excepted values: over variables only")
-            for a, b in combinations_of(scope, 2):
-                self.add(operation("ne", *(self._operand(x) for x in (a, b))), weight=weight, hard=hard)
+            operands = [self._operand(x) for x in items]
+            first = self._constraints
+            self.add(
+                [Operation("ne", pair) for pair in combinations_of(operands, 2)], weight=weight, hard=hard, name=name
+            )
+            self.remember_whole("all_different", first, operands)
             return
-        self.add_block(all_different(self._domain_of, self._scope(scope), except_values, self.new_terms(weight, hard)))
+        terms = self.new_terms(weight, hard)
+        self.add_block(all_different(self._domain_of, self._scope(items), except_values, terms), name)
 
-    def add_block(self, block: Block) -> None:
+    def add_block(self, block: Block, name: str | None = None) -> None:
         """Add constraints in the bulk form of their family; what every `add_*` method ends in."""
+        if name is not None:
+            self._name(range(self._constraints, self._constraints + len(block)), name)
         self._blocks.append(block)
         self._constraints += len(block)
         self._scoring = None
@@ -421,19 +748,39 @@ class Problem(GlobalConstraints):
             for block, (first, last) in zip(parts, pairwise(ends), strict=True)
         ]
         other._constraints = len(place)
+        left = np.sort(np.concatenate([np.zeros(0, np.int64), *(b.terms.index for b in parts)]))
+        other.whole = [
+            posted._replace(constraints=np.flatnonzero(np.isin(left, posted.constraints))) for posted in self.whole
+        ]
+        kept = list(enumerate(left.tolist()))
+        other.constraint_names = {now: self.constraint_names[was] for now, was in kept if was in self.constraint_names}
+        other.written = {now: self.written[was] for now, was in kept if was in self.written}
         return other
 
     def renumber(self, place: IntArray) -> None:
         """Change the order of the constraints: the i-th one added becomes number `place[i]`."""
         if len(place) != self._constraints or (np.sort(place) != np.arange(self._constraints)).any():
             raise ProblemError(f"an order of the constraints names each of 0..{self._constraints - 1} once")
-        self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self._blocks]
+        self._blocks = [replace(b, terms=replace(b.terms, index=place[b.terms.index])) for b in self.blocks]
+        self.constraint_names = {int(place[number]): name for number, name in self.constraint_names.items()}
+        self.written = {int(place[number]): expression for number, expression in self.written.items()}
+        self.whole = [posted._replace(constraints=place[posted.constraints]) for posted in self.whole]
         self._scoring = None
+
+    def remember_whole(self, kind: str, first: int, *operands: Any) -> None:
+        """The constraints from number `first` on are one global constraint."""
+        self.whole.append(Whole(kind, operands, np.arange(first, self._constraints, dtype=np.int64)))
 
     def require_all(self) -> None:
         """Make every constraint hard: what an optimisation problem means by its constraints."""
-        hard = [replace(b, terms=replace(b.terms, hard=np.ones(len(b), dtype=np.bool_))) for b in self._blocks]
-        self._blocks = hard
+        self._set_hard(True)
+
+    def relax_all(self) -> None:
+        """Make every constraint soft, with the weight it has."""
+        self._set_hard(False)
+
+    def _set_hard(self, hard: bool) -> None:
+        self._blocks = [replace(b, terms=replace(b.terms, hard=np.full(len(b), hard))) for b in self.blocks]
         self._scoring = None
 
     def _check_indices(self, variables: npt.NDArray[np.integer[Any]]) -> None:
@@ -441,15 +788,17 @@ class Problem(GlobalConstraints):
             bad = variables.max() if variables.max() >= len(self._names) else variables.min()
             raise ProblemError(f"unknown variable {int(bad)}: there are {len(self._names)}")
 
-    def new_terms(self, weight: Any = 1.0, hard: Any = False, count: int = 1) -> Terms:
-        return Terms.of(self._constraints, weight, hard, count)
+    def new_terms(self, weight: Any = None, hard: Any = None, count: int = 1) -> Terms:
+        """The one rule: required unless weighted, unless `hard` says otherwise."""
+        required = weight is None if hard is None else hard
+        return Terms.of(self._constraints, 1.0 if weight is None else weight, required, count)
 
     @property
     def scoring(self) -> Scoring:
         """What violated constraints cost; refused where their weights cannot be added up exactly."""
         if self._scoring is None:
             weights, hard = np.ones(self._constraints), np.zeros(self._constraints, dtype=np.bool_)
-            for block in self._blocks:
+            for block in self.blocks:
                 weights[block.terms.index], hard[block.terms.index] = block.terms.weight, block.terms.hard
             self._scoring = scoring(weights, hard)
         return self._scoring
@@ -458,10 +807,12 @@ class Problem(GlobalConstraints):
     def blocks(self) -> list[Block]:
         """The constraints, one block for each family."""
         by_family: dict[type[Block], list[Block]] = {}
-        for block in self._blocks:
-            by_family.setdefault(type(block), []).append(block)
-        self._blocks = [family.concat(parts) if len(parts) > 1 else parts[0] for family, parts in by_family.items()]
-        return self._blocks
+        for part in self._blocks:
+            for block in part.blocks() if isinstance(part, Gathered) else [part]:
+                by_family.setdefault(type(block), []).append(block)
+        joined = [family.concat(parts) if len(parts) > 1 else parts[0] for family, parts in by_family.items()]
+        self._blocks = list(joined)
+        return joined
 
     def describe_constraints(self) -> Iterator[dict[str, Any]]:
         """Every constraint in the order it was added, as plain data in domain values (the JSON form)."""
@@ -474,8 +825,13 @@ class Problem(GlobalConstraints):
     def positions(self, assignment: Assignment) -> npt.NDArray[np.int32]:
         """Domain positions of an assignment given by name or in variable order; auxiliary variables may be left
         out and are then computed."""
+        if isinstance(assignment, np.ndarray) and len(self._interned) == 1 and len(assignment) == len(self._names):
+            at = self._domain_of[0].positions_of(assignment.astype(np.int64))  # all at once
+            if assignment.dtype.kind in "iu" and (at >= 0).all():
+                return at.astype(np.int32)
         asked = [x for x in range(len(self._names)) if x not in self.definitions]
         if isinstance(assignment, Mapping):
+            assignment = self.by_name(assignment)
             missing = [self._names[x] for x in asked if self._names[x] not in assignment]
             if missing:
                 raise ProblemError(f"the assignment lacks variable {missing[0]!r}")
@@ -495,6 +851,10 @@ class Problem(GlobalConstraints):
             self.complete(result, [x for x in self.definitions if x not in given])
         return result
 
+    def by_name(self, assignment: Mapping[Any, Value]) -> dict[str, Value]:
+        """An assignment whose keys are names or handles, by names."""
+        return {key if isinstance(key, str) else self._names[self.index(key)]: v for key, v in assignment.items()}
+
     def complete(self, positions: npt.NDArray[np.integer[Any]], auxiliaries: Iterable[int] | None = None) -> None:
         """Set auxiliary variables to what defines them; to their first value where that is undefined, which some
         constraint on them will then say."""
@@ -505,10 +865,21 @@ class Problem(GlobalConstraints):
             at = int(self._domain_of[x].positions_of(np.array([value], dtype=np.int64))[0])
             positions[x] = 0 if undefined or at < 0 else at
 
+    def completed(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
+        """These positions, without variables that are not of this problem, its auxiliary ones set."""
+        result = np.array(positions[: len(self._names)], dtype=np.int32)
+        if self.definitions:
+            self.complete(result)
+        return result
+
     def assignment(self, positions: npt.NDArray[np.integer[Any]]) -> dict[str, Value]:
         """The assignment by name, in labels where the domain has them; without auxiliary variables."""
-        pairs = enumerate(zip(self._names, self._domain_of, positions, strict=True))
-        return {name: domain.external(int(p)) for x, (name, domain, p) in pairs if x not in self.definitions}
+        values: list[Value] = self.values(positions).tolist()
+        if any(domain.labels is not None for domain in self._interned.values()):
+            values = [d.external(p) for d, p in zip(self._domain_of, np.asarray(positions).tolist(), strict=True)]
+        if not self.definitions:
+            return dict(zip(self._names, values, strict=True))
+        return {name: values[x] for x, name in enumerate(self._names) if x not in self.definitions}
 
     def values(self, positions: npt.NDArray[np.integer[Any]]) -> IntArray:
         """The integer each variable takes, in variable order."""
@@ -526,3 +897,40 @@ class Problem(GlobalConstraints):
             hard += int((broken & block.terms.hard).sum())
         rows = np.concatenate(violated)
         return Violation(len(rows), self.scoring.weight_of(rows), hard)
+
+
+def _domain(parts: list[Any], method: str, name: str | None) -> Domain:
+    """The domain that arguments say: two bounds, both included, or one domain."""
+    who = f"{method}: " if name is None else f"variable {name!r}: "
+    try:
+        if len(parts) == 2 and all(_is_integer(part) for part in parts):
+            low, high = map(int, parts)
+            if low > high:
+                raise ProblemError(f"the bounds {low} and {high} leave no value: the lower one comes first")
+            parts = [range(low, high + 1)]
+        if len(parts) != 1 or isinstance(parts[0], str) or _is_integer(parts[0]):
+            given = ", ".join(map(repr, parts))
+            raise ProblemError(f"two bounds or a domain, as in (0, 9), ([1, 2, 5]) or (range(10)), not ({given})"[:200])
+        domain = parts[0]
+        if (
+            isinstance(domain, tuple)
+            and len(domain) == 2
+            and all(map(_is_integer, domain))
+            and domain[1] - domain[0] > 1
+        ):
+            low, high = domain
+            raise ProblemError(
+                f"({low}, {high}) as a domain: write the bounds {low}, {high} without brackets, or [{low}, {high}] for "
+                "these two values"
+            )
+        if isinstance(domain, range) and len(domain) > WIDEST_DOMAIN:
+            raise ProblemError(f"{len(domain):,} values, more than {WIDEST_DOMAIN:,}: count in a larger unit")
+        return Domain.of(domain)
+    except ProblemError as error:
+        raise ProblemError(f"{who}{error}") from None
+    except TypeError:
+        raise ProblemError(f"{who}a domain is a list of values or two bounds, not {parts[0]!r}"[:250]) from None
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -1,15 +1,13 @@
 """A quadratic objective over 0/1 variables, with nothing else to satisfy, is a weighted cut in other words.
 
-Its products become soft constraints, which compiled search moves through at millions of moves per second; as one long
-expression it would be evaluated whole for every move.
+Its products become soft constraints, which compiled search moves through at millions of moves per second.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-import numpy as np
-
+from anycsp.model.builders import quadratic_problem
 from anycsp.model.expressions import Expression, Operand, Operation, Variable
 from anycsp.model.lowering import linear_form
 from anycsp.model.objective import Objective
@@ -29,20 +27,7 @@ def as_soft_constraints(problem: Problem) -> Problem | None:
     terms, constant = _quadratic_form(objective)
     if terms is None or sum(map(abs, terms.values())) > LARGEST_WEIGHT:
         return None
-    weighted = Problem(problem.name)
-    for name, domain in zip(problem.names, problem.domain_list, strict=True):
-        weighted.add_variable(domain, name)
-    for arity in (1, 2):
-        for positive in (True, False):
-            chosen = [(scope, c) for scope, c in terms.items() if len(scope) == arity and c and (c > 0) == positive]
-            if chosen:
-                # c·x·y costs c where all are 1; a negative c is gained there, so it costs −c everywhere else.
-                scopes = np.array([scope for scope, _ in chosen], dtype=np.int64)
-                weight = np.abs(np.array([c for _, c in chosen], dtype=np.float64))
-                weighted.add_tables(scopes, [[1] * arity], allowed=not positive, weight=weight)
-    constant += sum(c for c in terms.values() if c < 0)
-    weighted.objective = Objective("cost", constant=float(constant))
-    return weighted
+    return quadratic_problem(problem.num_variables, terms, constant, name=problem.name, names=problem.names)
 
 
 def _quadratic_form(objective: Objective) -> tuple[dict[tuple[int, ...], int] | None, int]:

@@ -43,6 +43,9 @@ class Scoring:
     hard_unit: int
     """The common divisor of the hard weights, in units."""
 
+    all_required: bool
+    """Every constraint is hard and weighs 1: none comes before another, and as few as possible are violated."""
+
     def weight_of(self, rows: IntArray) -> float:
         """The weight of these constraints together, as the user counts it."""
         return int(self.weight[rows].sum()) / self.units
@@ -63,7 +66,8 @@ def scoring(weights: FloatArray, hard: npt.NDArray[np.bool_]) -> Scoring:
         )
     score = weight.copy()
     score[hard] = share * priority
-    return Scoring(weight, score, units, priority, hard_unit)
+    all_required = bool(len(hard) and hard.all() and (weights == 1).all())
+    return Scoring(weight, score, units, priority, hard_unit, all_required)
 
 
 def in_units(weights: FloatArray) -> tuple[float, IntArray]:

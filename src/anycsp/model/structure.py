@@ -7,8 +7,10 @@ baselines that solve one all see the same kinds.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ from anycsp.constraints.base import Block
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.model.problem import Problem
+from anycsp.model.score import as_written
 
 IntArray = npt.NDArray[np.int64]
 
@@ -67,17 +70,17 @@ def may_be_satisfiable(problem: Problem) -> bool:
     """
     blocks = _nonempty(problem)
     weights = np.concatenate([block.terms.weight for block in blocks]) if blocks else np.ones(1)
-    if (weights != 1).any() or any(block.terms.hard.any() for block in blocks):
+    if (weights != 1).any() or (any(block.terms.hard.any() for block in blocks) and not problem.scoring.all_required):
         return False
     expected = sum(float(-np.log1p(-(0.5 ** block.arity[block.arity > 0])).sum()) for block in blocks)
     return expected < problem.num_variables * math.log(2)
 
 
 def is_decision(problem: Problem) -> bool:
-    """Whether everything is meant to be satisfied: not where violated weight is what is optimised (a cut, a cost), and
-    not a formula too dense to be satisfiable."""
+    """Whether everything is meant to be satisfied: not where violated weight is what is optimised (a cut, a cost) and
+    not all is required, and not a formula too dense to be satisfiable."""
     if problem.objective is not None and problem.objective.is_violated_weight:
-        return False
+        return problem.scoring.all_required
     kind = kind_of(problem)
     return kind is not Kind.CUT and (kind is not Kind.FORMULA or may_be_satisfiable(problem))
 
@@ -157,6 +160,34 @@ def formula(problem: Problem) -> ClauseBlock | None:
     if len(blocks) != 1 or not isinstance(blocks[0], ClauseBlock) or (problem.domains.sizes != 2).any():
         return None
     return blocks[0]
+
+
+def quadratic_form(problem: Problem) -> tuple[dict[tuple[int, ...], Fraction], Fraction] | None:
+    """Coefficients by the one or two variables of a product, and the constant: what the problem minimises, where it is
+    soft tables over at most two variables that are 0 or 1. A cut or gain is minimised by its negative."""
+    objective = problem.objective
+    weighed = objective is not None and objective.is_violated_weight
+    if not weighed or any(domain.values.tolist() != [0, 1] for domain in problem.domain_list):
+        return None
+    assert objective is not None
+    constant = as_written(objective.constant) * (1 if objective.kind == "cost" else -1)
+    terms: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
+    for block in _nonempty(problem):
+        if not isinstance(block, TableBlock) or block.terms.hard.any() or (block.arity > 2).any():
+            return None
+        violated = [1 - relation.truth.astype(np.int64) for relation in block.relations]
+        for row, (relation, weight) in enumerate(zip(block.relation, block.terms.weight, strict=True)):
+            scope, cost, w = sorted(block.scope_of(row).tolist()), violated[relation], as_written(weight)
+            if block.scope_of(row).tolist() != scope:  # 01 and 10 change places
+                cost = cost[[0, 2, 1, 3]]
+            constant += w * int(cost[0])
+            if len(scope) == 1:
+                terms[scope[0],] += w * int(cost[1] - cost[0])
+            elif scope:
+                terms[scope[0],] += w * int(cost[2] - cost[0])
+                terms[scope[1],] += w * int(cost[1] - cost[0])
+                terms[scope[0], scope[1]] += w * int(cost[3] - cost[2] - cost[1] + cost[0])
+    return {scope: c for scope, c in terms.items() if c}, constant
 
 
 def _relations(problem: Problem) -> list[Relation]:

@@ -31,7 +31,7 @@ def neural_engine(
     hot, cold = as_range(temperature)
     engine: TemperedEngine
     if native.available() and device == "cpu":
-        engine = NativeEngine(graph, model.weights, runs, seed, hot, threads, model.guidance)
+        engine = NativeEngine(graph, model.weights, runs, seed, hot, threads, model.guidance, deadline=deadline)
     else:
         engine = _torch_engine(graph, model, runs, seed, hot, threads, device)
     return engine if hot == cold else CoolingEngine(engine, runs, hot, cold, steps, deadline)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from anycsp import native
 from anycsp.constraints.external import ExternalLabelling
+from anycsp.deadline import NEVER, Deadline
 from anycsp.engine import Improvement, Incomplete
 from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.guidance import UNGUIDED, Guidance
@@ -39,9 +40,11 @@ class NativeEngine(Incomplete):
         guidance: Guidance = UNGUIDED,
         form: str = "auto",
         tile_bytes: int = 0,
+        deadline: Deadline = NEVER,
     ) -> None:
         """`runs` may be a range, to compute a part of the runs of a larger search. `form` forces the direct or the
-        linear computation of SUM and MEAN, `tile_bytes` the size of constraint tiles; both change only the speed."""
+        linear computation of SUM and MEAN, `tile_bytes` the size of constraint tiles; both change only the speed. A
+        step that is not done by the deadline is given up."""
         config = policy.config
         indices = range(runs) if isinstance(runs, int) else runs
         module = native.module()
@@ -67,7 +70,7 @@ class NativeEngine(Incomplete):
         }
         network = module.make_network(step_weights(policy, layout.linear), layout, options)
         self._search = module.make_search(problem, layout, network, options, graph.constant, _external(graph))
-        self._units = graph.units
+        self._units, self._deadline = graph.units, deadline
         self._hidden = config.hidden
         self._profiled_from = 0
         self.steps = 0
@@ -75,6 +78,7 @@ class NativeEngine(Incomplete):
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         given = None if positions is None else np.ascontiguousarray(positions, dtype=np.int32)
         self._search.start(given)
+        self._search.abandon_after(self._deadline.left)
         self.steps = 0
 
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:

@@ -38,6 +38,11 @@ class CliqueFixed:
     fixed: npt.NDArray[np.int32]
     """[vertices of the whole problem]: the positions of the others."""
 
+    @property
+    def seconds(self) -> float:
+        """What the way back will take, roughly."""
+        return 1e-6 * len(self.kept)
+
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """Positions of the vertices kept → of all."""
         result: npt.NDArray[np.int32] = self.fixed.copy()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp import native
-from anycsp.deadline import NEVER, Deadline
+from anycsp.deadline import NEVER, Deadline, OutOfTime
 from anycsp.graph import ConstraintValueGraph
 
 
@@ -26,9 +26,12 @@ def required(graph: ConstraintValueGraph) -> npt.NDArray[np.uint8]:
 def propagation_network(graph: ConstraintValueGraph, deadline: Deadline = NEVER) -> Any:
     """`propagate()` and `probe(values in vain)` shrink the domains, False where nothing is left; `domains()` is a flag
     per value."""
-    return native.module().PropagationNetwork(
-        graph.native_problem, graph.native_families, required(graph), graph.external_labels, deadline.left
-    )
+    try:
+        return native.module().PropagationNetwork(
+            graph.native_problem, graph.native_families, required(graph), graph.external_labels, deadline.left
+        )
+    except native.module().OutOfTime:
+        raise OutOfTime from None
 
 
 def tree_search(
@@ -38,12 +41,16 @@ def tree_search(
     objective: int = -1,
     seed: int = 0,
     deadline: Deadline = NEVER,
+    built_by: Deadline = NEVER,
 ) -> Any:
     """A search that constructs solutions. `defined` variables are branched on last; `objective` is the constraint (in
-    graph order) that bounds one."""
+    graph order) that bounds one. Raises OutOfTime where its propagators are not `built_by` then."""
     decisions = np.ones(graph.num_variables, dtype=np.uint8)
     decisions[list(defined)] = 0
-    return native.module().TreeSearch(
-        graph.native_problem, graph.native_families, required(graph), decisions, objective, seed & (2**64 - 1),
-        graph.external_labels, deadline.left,
-    )  # fmt: skip
+    try:
+        return native.module().TreeSearch(
+            graph.native_problem, graph.native_families, required(graph), decisions, objective, seed & (2**64 - 1),
+            graph.external_labels, deadline.left, built_by.left,
+        )  # fmt: skip
+    except native.module().OutOfTime:
+        raise OutOfTime from None

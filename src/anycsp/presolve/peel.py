@@ -24,6 +24,10 @@ IntArray = npt.NDArray[np.int64]
 MOST_VISITS = 100_000_000
 """Slots looked at before the rest is left as it is: about a second. A round looks at all, and a long chain that can
 only be unravelled from its ends takes many rounds."""
+WAITING_SECONDS = 1e-5
+"""For a variable to be set aside and given its value last."""
+WAITING_SHARE = 0.2
+"""The part of the time that those who wait may take."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +40,20 @@ class Peeled:
     waiting: list[tuple[int, list[tuple[Block, int]]]]
     """In the order they were set aside: a variable, and its constraints as rows of the whole problem's blocks."""
 
+    @property
+    def seconds(self) -> float:
+        """What the way back will take, roughly."""
+        return WAITING_SECONDS / 2 * len(self.waiting)
+
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """Positions of the variables kept → of all."""
         result = np.zeros(self.whole.num_variables, dtype=np.int32)
         result[self.kept] = positions
-        domains = self.whole.domains
+        domains, sizes = self.whole.domains, self.whole.domains.sizes.tolist()
         for variable, constraints in reversed(self.waiting):
-            free = np.ones(domains.sizes[variable], dtype=np.bool_)
+            if not constraints:
+                continue
+            free = np.ones(sizes[variable], dtype=np.bool_)
             for block, row in constraints:
                 free &= block.allowed(row, variable, domains, result)
             result[variable] = np.argmax(free)
@@ -80,9 +91,11 @@ class _SetAside:
 
     def waiting(self, blocks: list[Block]) -> list[tuple[int, list[tuple[Block, int]]]]:
         constraints: dict[int, list[tuple[Block, int]]] = {variable: [] for variable in self.order}
-        for i in np.flatnonzero(self.handler >= 0).tolist():
-            block = int(np.searchsorted(self.first, i, side="right")) - 1
-            constraints[int(self.handler[i])].append((blocks[block], i - int(self.first[block])))
+        handled = np.flatnonzero(self.handler >= 0)
+        block = np.searchsorted(self.first, handled, side="right") - 1
+        rows = (handled - self.first[block]).tolist()
+        for variable, b, row in zip(self.handler[handled].tolist(), block.tolist(), rows, strict=True):
+            constraints[variable].append((blocks[b], row))
         return list(constraints.items())
 
 
@@ -96,12 +109,14 @@ def _set_aside(problem: Problem, blocks: list[Block], deadline: Deadline) -> _Se
     kept = np.ones(problem.num_variables, dtype=np.bool_)
     handler = np.full(first[-1], -1, dtype=np.int64)
     order: list[int] = []
-    visits = 0
+    visits, most = 0, deadline.left * WAITING_SHARE / WAITING_SECONDS
     while visits < MOST_VISITS and not deadline.passed:
         at_most = np.bincount(variable, ruled_out, minlength=len(kept))
         leaving = kept & (at_most < sizes)
         if leaving.sum() == kept.sum():
             leaving[np.argmax(leaving)] = False
+        if len(order) + leaving.sum() > most:
+            leaving[np.flatnonzero(leaving)[int(most) - len(order) :]] = False
         if not leaving.any():
             break
         own = leaving[variable]
@@ -118,9 +133,7 @@ def _set_aside(problem: Problem, blocks: list[Block], deadline: Deadline) -> _Se
 
 def _part(problem: Problem, blocks: list[Block], kept: IntArray, rows_of: Callable[[int], IntArray]) -> Problem:
     """The problem of these variables and constraints, numbered anew in the same order."""
-    part = Problem(problem.name)
-    for x in kept.tolist():
-        part.add_variable(problem.domain(x), problem.names[x])
+    part = problem.without_constraints(kept.tolist())
     new_index = np.full(problem.num_variables, -1, dtype=np.int64)
     new_index[kept] = np.arange(len(kept))
     places = []

@@ -36,6 +36,8 @@ LARGEST = 1_000_000
 """Edges beyond which nothing is propagated beforehand: the search's own tree does it, without a second copy."""
 SHARE = 0.05
 """The part of the time limit that propagation and probing may take together."""
+PROBED = (Kind.STRUCTURED, Kind.TABLES)
+"""Kinds that are propagated whatever they look like, and probed."""
 BARREN = 200
 """Values tried in a row that removed nothing before probing ends: where one in two hundred fails, the rest is left to
 the search."""
@@ -53,6 +55,11 @@ class Propagated:
     position: IntArray
     """[values left]: the position each had."""
 
+    @property
+    def seconds(self) -> float:
+        """What `extended`, a lookup, takes."""
+        return 0.0
+
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         return self.position[self.start + positions[self.twin]].astype(np.int32)
 
@@ -68,22 +75,24 @@ class Propagation:
 
 
 def is_propagated(problem: Problem) -> bool:
-    """Whether values may go: hard constraints exclude what they exclude, and so do all the constraints of a decision.
-    Formulas, binary tables and colourings without hard constraints are as often about violating least, and gain nothing
-    from it where they are not."""
+    """Whether values may go, and some may: hard constraints exclude what they exclude, and so do all the constraints of
+    a decision. Formulas, binary tables and colourings are as often about violating least, so only their hard
+    constraints count, and only where one of them decides something by itself; otherwise nothing follows."""
     if not native.available() or not problem.num_constraints:
         return False
     if sum(int(problem.domain_sizes[block.scope].sum()) for block in problem.blocks) > LARGEST:
         return False
-    if any(block.terms.hard.any() for block in problem.blocks):
-        return True
-    return kind_of(problem) in (Kind.STRUCTURED, Kind.TABLES) and is_decision(problem)
+    optimised = problem.objective is not None and problem.objective.expression is not None
+    hard = any(block.terms.hard.any() for block in problem.blocks) and (optimised or not problem.scoring.all_required)
+    if kind_of(problem) in PROBED:
+        return hard or is_decision(problem)
+    return hard and (optimised or any((block.terms.hard & (block.arity == 1)).any() for block in problem.blocks))
 
 
 def propagate(problem: Problem, graph: ConstraintValueGraph, deadline: Deadline = NEVER) -> Propagation:
     """`graph` is that of the problem; `deadline` the end of the whole search."""
     network = propagation_network(graph, deadline.within(SHARE * deadline.left))
-    if not (network.propagate() and network.probe(BARREN)):
+    if not (network.propagate() and (kind_of(problem) not in PROBED or network.probe(BARREN))):
         failed = int(network.failed)
         return Propagation(None, int(graph.terms.index[failed]) if failed >= 0 else -1)
     kept = network.domains().astype(np.bool_)
@@ -110,7 +119,11 @@ def _restricted(problem: Problem, kept: npt.NDArray[np.bool_], twin: IntArray) -
             renamed = replace(part, scope=twin[part.scope])
             stays = ~renamed.always_holds(restriction.after) & ~_repeats(renamed)  # an equality of twins repeats one
             blocks.append(renamed if stays.all() else renamed.take(np.flatnonzero(stays)))
-    return Propagated(problem.over(domains, blocks), twin, start[:-1], position)
+    smaller_problem = problem.over(domains, blocks)
+    merged = set(np.flatnonzero(twin != np.arange(len(twin))).tolist())
+    # What was posted whole names the variables it was posted over, and merged ones are not searched any more.
+    smaller_problem.whole = [posted for posted in smaller_problem.whole if merged.isdisjoint(posted.scope)]
+    return Propagated(smaller_problem, twin, start[:-1], position)
 
 
 def _tabulated(block: RuleBlock, restriction: Restriction) -> list[Block]:

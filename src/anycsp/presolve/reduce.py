@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.deadline import NEVER, Deadline
+from anycsp.deadline import NEVER, Deadline, OutOfTime
 from anycsp.graph import compile_graph
 from anycsp.model.problem import Problem
 from anycsp.presolve.clique import clique_fixed
@@ -29,6 +29,10 @@ class Reduction(Protocol):
     def problem(self) -> Problem:
         """What is left to search."""
 
+    @property
+    def seconds(self) -> float:
+        """What `extended` will take, roughly."""
+
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """Positions of what is left → of the problem before this step."""
 
@@ -41,6 +45,11 @@ class Presolved:
     steps: Sequence[Reduction] = ()
     refuted_by: int | None = None
     """The constraint that propagation left without an assignment (−1: several together); None where it did not."""
+
+    @property
+    def seconds(self) -> float:
+        """What `extended` will take, roughly."""
+        return sum(step.seconds for step in self.steps)
 
     def extended(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
         """Positions of what is left → of all; violates the very constraints that they violate there."""
@@ -65,10 +74,13 @@ def presolved(problem: Problem, deadline: Deadline = NEVER) -> Presolved:
 
 
 def propagated(problem: Problem, deadline: Deadline = NEVER) -> Presolved:
-    """Propagation alone, where the problem is one that may be propagated."""
+    """Propagation alone, where the problem is one that may be propagated, and in the share of the time it has."""
     if not is_propagated(problem):
         return Presolved(problem)
-    found = propagate(problem, compile_graph(problem), deadline)
+    try:
+        found = propagate(problem, compile_graph(problem), deadline)
+    except OutOfTime:
+        return Presolved(problem)
     if found.reduction is None:
         return Presolved(problem, refuted_by=found.refuted_by)
     return Presolved(found.reduction.problem, [found.reduction])

@@ -29,6 +29,7 @@ class BoundedProblem:
 
     def __init__(self, problem: Problem, objective: Objective) -> None:
         assert objective.expression is not None
+        self.original = problem
         self.problem = problem.copy()
         self.problem.objective = None
         self._minimizes = objective.kind == "minimize"
@@ -67,6 +68,17 @@ class BoundedProblem:
                 self._bounds: npt.NDArray[np.int64] = arrays["bound"]
                 self._row = constraint - first
         return constraint
+
+    def is_better(self, value: int, than: int) -> bool:
+        return value < than if self._minimizes else value > than
+
+    def extended(self, positions: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """An assignment of the problem with the auxiliary variable that the bound may have brought along."""
+        own = len(positions)
+        result = np.zeros(self.problem.num_variables, dtype=np.int32)
+        result[:own] = positions
+        self.problem.complete(result, range(own, len(result)))
+        return result
 
     def demand_better(self, value: int) -> None:
         """From now on only assignments better than this value satisfy the constraint, and twice as much better as was

@@ -5,26 +5,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from anycsp import native
+from anycsp.constraints.base import Block
+from anycsp.constraints.rule import RuleBlock
+from anycsp.constraints.table import TableBlock
 from anycsp.errors import ModelError
 from anycsp.graph import ConstraintValueGraph
 from anycsp.model.problem import Problem
+from anycsp.model.quadratic import as_soft_constraints
 from anycsp.model.structure import Kind, has_long_tables, is_boolean, kind_of, may_be_satisfiable
 from anycsp.neural.models import Model, shipped_models
 from anycsp.presolve.network import required
 from anycsp.search import prior
+from anycsp.search.exact_model import installed
+from anycsp.search.heuristic import BESIDE, Heuristic
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}
 """The shipped model trained on problems of a kind; formulas have two."""
 FALLBACK = "universal"
 """For every other problem: it learned several kinds, structured ones among them."""
 
+DEFAULT = Heuristic()
+"""Settings that say nothing: everything as the kind of problem has it."""
 
-def choose_search(model: str | Model) -> str:
-    """A model that was asked for is used; otherwise compiled local search, wherever it was built: on generated
-    instances of all five kinds it reaches better assignments sooner than the policies shipped so far."""
+
+def choose_search(model: str | Model | Heuristic) -> str:
+    """A model or settings that were asked for are used; otherwise compiled local search, wherever it was built: on
+    generated instances of all five kinds it reaches better assignments sooner than the policies shipped so far."""
+    if isinstance(model, Heuristic):
+        return "local"
     return "neural" if model != "auto" or not native.available() else "local"
 
 
@@ -53,12 +67,23 @@ def fits_tree(graph: ConstraintValueGraph) -> bool:
     return sum(looked_at) <= LARGEST_TREE
 
 
-def choose_shares(problem: Problem, graph: ConstraintValueGraph, decision: bool) -> dict[str, float]:
+def choose_shares(
+    problem: Problem,
+    graph: ConstraintValueGraph,
+    decision: bool,
+    heuristic: Heuristic = DEFAULT,
+    *,
+    optimised: bool = False,
+) -> Mapping[str, float]:
     """The members of local search and their shares of the time. Where nothing must hold, neither hard constraints nor,
     in a `decision`, all of them, there is no tree: it could only say what nobody asked."""
     kind, strategy = kind_of(problem), choose_strategy(problem)
     must_hold = bool(graph.terms.hard.any()) or (decision and bool(required(graph).any()))
     tree = kind is not Kind.CUT and must_hold and fits_tree(graph)
+    if heuristic.shares:
+        return {name: share for name, share in heuristic.shares.items() if name not in BESIDE or tree}
+    if optimised:
+        return prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
     quadratic = kind is Kind.TABLES and not tree and is_boolean(problem)  # a cut with unary costs: annealing leads
     if kind in prior.RACED and not quadratic and graph.num_edges <= LARGEST_RACE:
         return prior.STRUCTURED if tree else {name: s for name, s in prior.STRUCTURED.items() if name != "tree"}
@@ -69,11 +94,50 @@ def choose_shares(problem: Problem, graph: ConstraintValueGraph, decision: bool)
     return {"tree": prior.TREE_BESIDE_ONE, strategy: 1.0 - prior.TREE_BESIDE_ONE}
 
 
-def choose_parameters(strategy: str, graph: ConstraintValueGraph) -> dict[str, Any]:
+LARGEST_EXACT = 1_000_000
+"""Variables of constraints and cells of tables beyond which CP-SAT does not join: making its model takes a second for
+some hundred thousand, and it is seldom done with so much in the time of a search."""
+
+
+def exact_helps(problem: Problem) -> bool:
+    """Whether CP-SAT joins a search of `auto`: where OR-Tools is installed, the model is within `LARGEST_EXACT`, and
+    the problem does not look drawn at random. On cuts, graph colourings, formulas of one clause length and binary
+    tables that are all different local search is far ahead, and half its time would be lost."""
+    if looks_random(problem) or not installed():
+        return False
+    return sum(_translated_size(block) for block in problem.blocks) <= LARGEST_EXACT
+
+
+def looks_random(problem: Problem) -> bool:
+    if problem.objective is not None and problem.objective.expression is not None:
+        return as_soft_constraints(problem) is not None
+    kind = kind_of(problem)
+    if kind is Kind.FORMULA:
+        lengths = np.unique(np.concatenate([block.arity for block in problem.blocks]))
+        return len(lengths) == 1
+    if kind is Kind.BINARY:
+        relations = sum(len(block.relations) for block in problem.blocks if isinstance(block, TableBlock))
+        return 2 * relations > problem.num_constraints
+    return kind is Kind.CUT or (kind is Kind.COLORING and not problem.whole)
+
+
+def _translated_size(block: Block) -> int:
+    """What of a block CP-SAT's model has to list."""
+    if isinstance(block, TableBlock):
+        cells = np.array([relation.tuples.size for relation in block.relations], dtype=np.int64)
+        return len(block.scope) + (int(cells[block.relation].sum()) if len(cells) else 0)
+    if isinstance(block, RuleBlock):
+        nodes = np.array([len(program) for program in block.programs], dtype=np.int64)
+        return int(nodes[block.program].sum())
+    return len(block.scope)
+
+
+def choose_parameters(strategy: str, graph: ConstraintValueGraph, heuristic: Heuristic = DEFAULT) -> dict[str, Any]:
     """What a strategy is told beside its defaults."""
-    if strategy != "focused":
-        return {}
-    return {"eta": min(1.0, prior.FOCUS / max(2, int(graph.domains.sizes.max())))}
+    tuned = dict(heuristic.parameters.get(strategy, {}))
+    if strategy == "focused" and "eta" not in tuned:
+        tuned["eta"] = min(1.0, prior.FOCUS / max(2, int(graph.domains.sizes.max())))
+    return tuned
 
 
 def choose_model(problem: Problem) -> str:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 
-from anycsp.deadline import NEVER, Deadline
-from anycsp.engine import Engine, Improvement
-from anycsp.search.result import TracePoint
+import numpy as np
+import numpy.typing as npt
+
+from anycsp import clock
+from anycsp.deadline import NEVER, Deadline, OutOfTime
+from anycsp.engine import Engine, Improvement, ProvingEngine
+from anycsp.errors import ProblemError
+from anycsp.model.problem import Problem, Value
+from anycsp.search.result import Answer, TracePoint
 
 SLICE_SECONDS = 0.05
 """How long an engine runs before the driver looks at clock, callback and stop request."""
 
 
+Positions = npt.NDArray[np.int32]
+
+
 @dataclass(frozen=True)
-class Progress:
-    """What a callback gets, about every 50 ms and at every improvement of the best."""
+class Progress(Answer):
+    """What a callback gets, about every 50 ms and at every improvement of the best: `progress[x]` is the value of a
+    variable in the best assignment so far."""
 
     step: int
     """Steps taken so far."""
@@ -33,6 +44,24 @@ class Progress:
     """Whether the best got better since the last call."""
     objective: float | None = None
     """The best value of a problem's own objective, where a search for one has an assignment that violates nothing."""
+    bound: float | None = None
+    """What no assignment is better than, where exact search knows: of the objective, or else of the violated weight."""
+    problem: Problem | None = field(default=None, repr=False, compare=False)
+    """What is searched."""
+    best: Callable[[], Positions] | None = field(default=None, repr=False, compare=False)
+    """Gives the domain positions of the best assignment."""
+
+    @cached_property
+    def positions(self) -> Positions:  # type: ignore[override]
+        """The domain position of every variable in the best assignment so far."""
+        if self.best is None:
+            raise ProblemError("this progress carries no assignment")
+        return self.best()
+
+    @property
+    def assignment(self) -> dict[str, Value]:
+        """The best assignment so far: the value or label of every variable by its name."""
+        return {} if self.problem is None else self.problem.assignment(self.positions)
 
 
 Callback = Callable[[Progress], bool | None]
@@ -57,34 +86,60 @@ class Outcome:
     interrupted: bool
     refuted: bool
     """Nothing satisfies all that is required."""
+    proved: bool = False
+    """Nothing is better than the best."""
 
 
-def drive(engine: Engine, limits: Limits, callback: Callback | None = None) -> Outcome:
-    """Run a started engine of one instance."""
-    began = time.perf_counter()
+def drive(
+    engine: Engine,
+    limits: Limits,
+    callback: Callback | None = None,
+    *,
+    whole: Callable[[Positions], Positions] = lambda positions: positions,
+    all_required: bool = False,
+) -> Outcome:
+    """Run a started engine of one instance. `whole` leads from its positions to those of the problem, for a callback
+    that asks for them. Where everything is required the engine knows nothing hard, and each
+    violated constraint is a hard one."""
+    began = clock.now()
     best: Improvement | None = None
     trace: list[TracePoint] = []
     interrupted = False
     step_seconds = 0.0  # of the last steps: none can be cut short, so none is begun that would end too late
+    proving = engine if isinstance(engine, ProvingEngine) else None
     while True:
         improved = False
+        value, bound = (None, None) if proving is None else (proving.value, proving.bound)
         for candidate in engine.improvements():
             if best is None or candidate.score < best.score:
                 best, improved = candidate, True
-                trace.append(TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by))
+                if all_required:
+                    best = best._replace(hard=best.violated)
+                trace.append(trace_point(best, bound))
         assert best is not None, "an engine reports its starting assignment as its first improvement"
-        elapsed = time.perf_counter() - began
+        elapsed = clock.now() - began
         if callback is not None:
-            state = Progress(engine.steps, elapsed, best.violated, best.weight, best.hard, improved)
+            if improved:
+                found = partial(whole, engine.best_positions()[best.run].copy())
+            state = Progress(
+                engine.steps, elapsed, best.violated, best.weight, best.hard, improved, value, bound, best=found
+            )
             interrupted = callback(state) is True
         interrupted = interrupted or limits.stop.is_set()
         seconds_left = limits.deadline.left
         steps_left = 1 << 62 if limits.steps is None else limits.steps - engine.steps
         if best.score <= 0 or engine.concluded or interrupted or seconds_left <= step_seconds or steps_left <= 0:
-            return Outcome(best, trace, elapsed, interrupted, engine.refuted)
+            proved = proving is not None and proving.proved
+            return Outcome(best, trace, elapsed, interrupted, engine.refuted, proved)
         try:
-            asked = time.perf_counter()
+            asked = clock.now()
             taken = engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))
-            step_seconds = (time.perf_counter() - asked) / taken if taken else 0.0
+            step_seconds = (clock.now() - asked) / taken if taken else 0.0
         except KeyboardInterrupt:
             limits.stop.set()
+        except OutOfTime:
+            step_seconds = math.inf  # a constraint took too long: what was found before is the answer
+
+
+def trace_point(best: Improvement, bound: float | None = None) -> TracePoint:
+    return TracePoint(best.step, best.seconds, best.violated, best.weight, best.hard, best.found_by, bound=bound)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
+from anycsp.deadline import OutOfTime
 from anycsp.engine import Engine
 from anycsp.model.structure import is_decision, kind_of
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
+from anycsp.presolve.network import required
 from anycsp.search import prior
+from anycsp.search.beside import BesideExact, Partner
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
+from anycsp.search.exact import ExactSearch
 from anycsp.search.hybrid import HybridSearch
+from anycsp.search.invariant_member import InvariantMember
+from anycsp.search.invariants import NAME as INVARIANTS
+from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
-from anycsp.search.portfolio import LocalMember, Portfolio
+from anycsp.search.portfolio import FIRST_BOUT, LocalMember, Portfolio
 from anycsp.search.prepare import Plan, Prepared
 from anycsp.search.tree import TreeSearch
 
@@ -33,13 +41,50 @@ def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     search/choose.py says which."""
     if is_tiny(prepared.graph.domains.sizes):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
-    shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole))
-    if len(shares) > 1:
+    shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole), plan.heuristic)
+    if len(shares) > 1 or plan.heuristic.bout is not None:
         return portfolio(prepared, plan, options)
     (strategy,) = shares
+    return _strategy(strategy, prepared, plan, options, options.seed, plan.runs, plan.threads)
+
+
+def _strategy(
+    name: str, prepared: Prepared, plan: Plan, options: SearchOptions, seed: int, runs: int, threads: int
+) -> LocalSearch:
     return LocalSearch(
-        prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps, deadline=options.deadline
-    )
+        prepared.graph, name, runs, seed, threads,
+        steps=options.steps, deadline=options.deadline, graded=plan.heuristic.graded,
+        **choose_parameters(name, prepared.graph, plan.heuristic),
+    )  # fmt: skip
+
+
+def _auto(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    """Local search, and exact search beside it where not all assignments are looked at anyway."""
+    workers, own = _divided(plan)
+    engine = _local(prepared, own, options)
+    if isinstance(engine, Enumeration):
+        return engine
+    decision = is_decision(prepared.whole)
+    partner = Partner(prepared.problem, options.seed, workers, options.deadline, decision=decision)
+    return BesideExact(engine, partner, alone=plan.threads == 1)
+
+
+def improving_engine(
+    prepared: Prepared, plan: Plan, options: SearchOptions, bounded: BoundedProblem
+) -> Portfolio | BesideExact:
+    """The engine for a problem with an objective, which `bounded` is made of."""
+    if plan.search == "local":
+        return portfolio(prepared, plan, options, bounded)
+    workers, own = _divided(plan)
+    engine = portfolio(prepared, own, options, bounded)
+    partner = Partner(bounded.original, options.seed, workers, options.deadline, decision=True)
+    return BesideExact(engine, partner, alone=plan.threads == 1, bounded=bounded)
+
+
+def _divided(plan: Plan) -> tuple[int, Plan]:
+    """The threads of CP-SAT, and the plan of the search beside it: half each, and one is shared."""
+    workers = max(1, plan.threads // 2)
+    return workers, replace(plan, threads=max(1, plan.threads - workers))
 
 
 def portfolio(
@@ -48,29 +93,49 @@ def portfolio(
     """With an objective, which `bounded` is the problem of, all take turns, whatever the kind."""
     graph = prepared.graph
     objective = -1 if bounded is None else bounded.attach(graph)
-    shares = choose_shares(prepared.problem, graph, is_decision(prepared.whole)) if bounded is None else prior.OPTIMISED
-    strategies = [name for name in shares if name != "tree"]
+    heuristic, decision = plan.heuristic, bounded is not None or is_decision(prepared.whole)
+    shares = choose_shares(prepared.problem, graph, decision, heuristic, optimised=bounded is not None)
+    strategies = [name for name in shares if name not in ("tree", INVARIANTS)]
     raced = len(strategies) > 1
+    bout = heuristic.bout or (FIRST_BOUT if raced else None)
     runs, threads = (1, 1) if raced else (plan.runs, plan.threads)
     rng = np.random.default_rng([options.seed & (2**64 - 1), 1])
-    members = []
+    members: list[LocalMember] = []
     for k, name in enumerate(strategies):
-        search = LocalSearch(
-            graph, name, runs, options.seed + k, threads,
-            steps=options.steps, deadline=options.deadline, **choose_parameters(name, graph),
-        )  # fmt: skip
-        members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bouts=raced))
-    tree = None
-    if "tree" in shares and fits_tree(graph):
-        defined = prepared.problem.definitions
-        tree = TreeSearch(graph, options.seed, defined=defined, objective=objective, deadline=options.deadline)
+        if members and options.deadline.passed:
+            break  # one is enough for an answer
+        search = _strategy(name, prepared, plan, options, options.seed + k, runs, threads)
+        members.append(LocalMember(search, shares[name], rng.spawn(1)[0], bout=bout, growth=heuristic.growth))
+    tree = _tree(prepared, options, objective) if "tree" in shares and fits_tree(graph) else None
+    invariants = None
+    if INVARIANTS in shares and fits_tree(graph):
+        invariants = InvariantMember(
+            lambda: _invariants(prepared, options, objective), shares[INVARIANTS], optimises=bounded is not None
+        )
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
     ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
-        by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof,
+        invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof, leader=heuristic.leader,
         refuted=prepared.reduced.refuted_by is not None,
+    )  # fmt: skip
+
+
+def _tree(prepared: Prepared, options: SearchOptions, objective: int) -> TreeSearch | None:
+    """None where there is no time to build it."""
+    defined = prepared.problem.definitions
+    try:
+        return TreeSearch(prepared.graph, options.seed, defined=defined, objective=objective, deadline=options.deadline)
+    except OutOfTime:
+        return None
+
+
+def _invariants(prepared: Prepared, options: SearchOptions, objective: int) -> InvariantSearch:
+    graph = prepared.graph
+    return InvariantSearch(
+        graph, required(graph), 1, options.seed, defined=prepared.problem.definitions, objective=objective,
+        kept=possible_values(graph, options.deadline),
     )  # fmt: skip
 
 
@@ -91,6 +156,10 @@ def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     )  # fmt: skip
 
 
+def _exact(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    return ExactSearch(prepared.problem, options.seed, plan.threads, steps=options.steps, deadline=options.deadline)
+
+
 def _network(prepared: Prepared, plan: Plan, options: SearchOptions) -> tuple[Model, Temperature]:
     """The model, and its temperature, which depends on the domains of the whole problem."""
     assert plan.model is not None, "a search with a network has a model"
@@ -98,7 +167,9 @@ def _network(prepared: Prepared, plan: Plan, options: SearchOptions) -> tuple[Mo
 
 
 _ENGINES: dict[str, Callable[[Prepared, Plan, SearchOptions], Engine]] = {
+    "auto": _auto,
     "local": _local,
     "neural": _neural,
     "hybrid": _hybrid,
+    "exact": _exact,
 }

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp import native
+from anycsp.deadline import Deadline
 from anycsp.engine import Improvement
 from anycsp.graph import ConstraintValueGraph
 from anycsp.presolve.network import required
@@ -23,9 +24,14 @@ MOST_ASSIGNMENTS = 1 << 14
 """A few hundredths of a second, which is what starting any other search costs."""
 
 
+STEPS_PER_LOOK = 16
+"""Assignments between two looks at the clock."""
+
+
 def is_tiny(sizes: npt.NDArray[np.int64]) -> bool:
-    """Whether domains of these sizes have few assignments."""
-    return bool(math.prod(sizes.tolist()) <= MOST_ASSIGNMENTS)
+    """Whether domains of these sizes have few assignments; they are not multiplied out where they are many."""
+    choices = sizes[sizes > 1]
+    return len(choices) < MOST_ASSIGNMENTS.bit_length() and math.prod(choices.tolist()) <= MOST_ASSIGNMENTS
 
 
 class Enumeration:
@@ -57,13 +63,13 @@ class Enumeration:
         self._rest = gray_code(self._graph.domains.sizes.tolist())
 
     def advance(self, max_steps: int, seconds: float) -> int:
-        """So few assignments need no look at the clock."""
-        taken = 0
+        """So few assignments are looked at in no time, unless a constraint takes long."""
+        taken, until = 0, Deadline.after(seconds)
         for taken, (x, position) in enumerate(self._rest, start=1):
             self._state.move(x, position)
             self._now[x] = position
             self._look()
-            if taken >= max_steps:
+            if taken >= max_steps or (taken % STEPS_PER_LOOK == 0 and until.passed):
                 break
         else:
             self._over = True

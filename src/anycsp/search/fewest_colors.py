@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from anycsp.deadline import Deadline
 from anycsp.formats.col import ColoringGraph, coloring
 from anycsp.model.coloring import dsatur, large_clique
@@ -39,9 +41,8 @@ def fewest_colors(
     began, spent_steps, trace = time.perf_counter(), 0, []
     edges = graph.edges.tolist()
     lower = max(1, len(large_clique(graph.vertices, edges, deadline=deadline.within(BOUND_SHARE * deadline.left))))
-    bounds_end = deadline.within(BOUND_SHARE * deadline.left)
-    greedy = [color + 1 for color in dsatur(graph.vertices, edges, bounds_end)]
-    upper = max(greedy, default=1)
+    greedy = np.array(dsatur(graph.vertices, edges, deadline.within(BOUND_SHARE * deadline.left))) + 1
+    upper = int(greedy.max(initial=1))
     tell(f"no number of colours given: from {lower} (largest clique found) upward, at most {upper} (greedy colouring)")
     stop = stop or threading.Event()
     for colors in range(lower, upper + 1):

@@ -107,6 +107,11 @@ class HybridSearch(Incomplete):
     def steps(self) -> int:
         return self._network.steps
 
+    @property
+    def concluded(self) -> bool:
+        """Only what no move can change is violated, or there is no move."""
+        return self._free.concluded or self._best <= int(self.graph.constant[0, 3])
+
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         """The free side begins where the first runs begin."""
         self._began = time.perf_counter()

@@ -7,15 +7,19 @@ demand.
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import clock
+from anycsp.engine import ProvingEngine
 from anycsp.model.problem import Problem
+from anycsp.search.beside import BesideExact
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.driver import Callback, Outcome, Progress, drive
+from anycsp.search.driver import Callback, Outcome, Positions, Progress, drive
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import Portfolio
 from anycsp.search.result import TracePoint
@@ -27,6 +31,7 @@ class Descent:
 
     problem: Problem
     options: SearchOptions
+    whole: Callable[[Positions], Positions]
     positions: npt.NDArray[np.int32] | None = None
     value: int | None = None
     found_by: str = "initial"
@@ -38,14 +43,19 @@ class Descent:
 
 
 def improve(
-    problem: Problem, bounded: BoundedProblem, engine: Portfolio, options: SearchOptions
+    problem: Problem,
+    bounded: BoundedProblem,
+    engine: Portfolio | BesideExact,
+    options: SearchOptions,
+    whole: Callable[[Positions], Positions],
 ) -> tuple[Descent, Outcome]:
-    """Drive a started engine from one assignment that satisfies everything to the next better one."""
-    descent, began = Descent(problem, options), time.perf_counter()
+    """Drive a started engine from one assignment that satisfies everything to the next better one. `whole` leads from
+    its positions to those of the problem that was asked."""
+    descent, began = Descent(problem, options, whole), clock.now()
     assert problem.objective is not None
     while True:
-        elapsed = time.perf_counter() - began
-        outcome = drive(engine, options.limits, _relayed(options.callback, descent, elapsed))
+        elapsed = clock.now() - began
+        outcome = drive(engine, options.limits, _relayed(options.callback, descent, elapsed), whole=whole)
         if outcome.best.violated > 0:
             descent.proved = outcome.refuted
             return descent, outcome
@@ -54,9 +64,11 @@ def improve(
         value = problem.objective.value(0.0, problem.values(descent.positions[:variables]))
         assert value is not None, "the bound holds where the objective is defined only"
         descent.value = int(value)
-        descent.step, descent.seconds = engine.steps, time.perf_counter() - began
+        descent.step, descent.seconds = engine.steps, clock.now() - began
         descent.found_by = outcome.best.found_by
-        descent.trace.append(TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by))
+        bound = engine.bound if isinstance(engine, ProvingEngine) else None
+        found = TracePoint(descent.step, descent.seconds, 0, 0.0, 0, descent.found_by, descent.value, bound)
+        descent.trace.append(found)
         if options.callback is not None and options.callback(_progress(descent, descent.seconds, improved=True)):
             options.stop.set()
         if outcome.interrupted:
@@ -66,7 +78,9 @@ def improve(
 
 
 def _progress(descent: Descent, seconds: float, improved: bool) -> Progress:
-    return Progress(descent.step, seconds, 0, 0.0, 0, improved, descent.value)
+    assert descent.positions is not None
+    best = partial(descent.whole, descent.positions)
+    return Progress(descent.step, seconds, 0, 0.0, 0, improved, descent.value, best=best)
 
 
 def _relayed(callback: Callback | None, descent: Descent, before: float) -> Callback | None:
@@ -78,6 +92,6 @@ def _relayed(callback: Callback | None, descent: Descent, before: float) -> Call
         seconds = before + progress.seconds
         if descent.value is None:
             return callback(replace(progress, seconds=seconds))
-        return callback(replace(_progress(descent, seconds, improved=False), step=progress.step))
+        return callback(replace(_progress(descent, seconds, improved=False), step=progress.step, bound=progress.bound))
 
     return relay

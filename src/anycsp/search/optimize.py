@@ -7,10 +7,10 @@ starts elsewhere, since the neighbourhood of the best assignment had its turn.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
+from anycsp import clock
 from anycsp.model.problem import Assignment, Problem
 from anycsp.search.driver import Callback, Progress
 from anycsp.search.options import SearchOptions
@@ -46,23 +46,25 @@ class Descent:
     def __init__(self, problem: Problem, options: SearchOptions) -> None:
         assert problem.objective is not None
         self._problem, self._objective, self._options = problem, problem.objective, options
-        self._began = time.perf_counter()
+        self._began = clock.now()
         self._hint: Assignment | None = options.hint
         self.best: Result | None = None
         self._trace: list[TracePoint] = []
         self._gain = 1
         """How much better than the best is asked for."""
         self._steps = self._attempts = self._failures = 0
+        self._stuck = False
+        """The least demand was given up without a step: no move can meet it."""
 
     @property
     def _seconds(self) -> float:
-        return time.perf_counter() - self._began
+        return clock.now() - self._began
 
     @property
     def over(self) -> bool:
         limit = self._options.limits
         out_of_steps = limit.steps is not None and self._steps >= limit.steps
-        return limit.stop.is_set() or limit.deadline.passed or out_of_steps
+        return limit.stop.is_set() or limit.deadline.passed or out_of_steps or self._stuck
 
     def demanded(self) -> Problem:
         """The problem without its objective, but with the demand for something better than the best."""
@@ -97,6 +99,7 @@ class Descent:
         if found.violated == 0:
             self._accept(found)
         else:
+            self._stuck = found.steps == 0 and self._gain == 1
             self._gain, self._failures = max(1, self._gain // RETREAT), self._failures + 1
 
     def _accept(self, found: Result) -> None:
@@ -108,7 +111,7 @@ class Descent:
             best_step=self._steps,
             best_seconds=seconds,
         )
-        self._trace.append(TracePoint(self._steps, seconds, 0, 0.0, 0, found.found_by))
+        self._trace.append(TracePoint(self._steps, seconds, 0, 0.0, 0, found.found_by, _value(self.best)))
         # By name and with the auxiliary variables, which the next search need not find again.
         domains, names = problem.domain_list, problem.names
         self._hint = {names[x]: domains[x].external(int(p)) for x, p in enumerate(found.positions)}
@@ -164,7 +167,7 @@ class Descent:
 
 
 def _progress(step: int, seconds: float, best: Result, improved: bool) -> Progress:
-    return Progress(step, seconds, 0, 0.0, 0, improved, _value(best))
+    return Progress(step, seconds, 0, 0.0, 0, improved, _value(best), best=lambda: best.positions)
 
 
 def _value(result: Result) -> int:

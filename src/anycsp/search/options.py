@@ -6,6 +6,7 @@ import operator
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,17 @@ from anycsp.neural.guidance import Guidance, as_guidance
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature, as_temperature
 from anycsp.search.driver import Callback, Limits
+from anycsp.search.heuristic import Heuristic, load_heuristic, names_heuristic
 from anycsp.threads import available_threads
 
-SEARCHES = ("auto", "neural", "local", "hybrid")
+SEARCHES = ("auto", "neural", "local", "hybrid", "exact")
 
 
 @dataclass(frozen=True)
 class SearchOptions:
     """The options of `solve`, which says what they mean."""
 
-    model: str | Model = "auto"
+    model: str | Model | Heuristic = "auto"
     search: str = "auto"
     time_limit: float | Deadline | None = None
     steps: int | None = None
@@ -45,7 +47,7 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.search not in SEARCHES:
             raise AnyCSPError(f"unknown search {self.search!r}: use one of {', '.join(SEARCHES)}")
-        if not isinstance(self.model, (str, Model)):
+        if not isinstance(self.model, (str, Model, Heuristic)):
             raise AnyCSPError(f"model is a name, a path or a loaded model, not {_shown(self.model)}")
         if self.hint is not None and not _is_assignment(self.hint):
             raise AnyCSPError(f"hint maps names to values, or lists a value per variable; it is {_shown(self.hint)}")
@@ -57,6 +59,11 @@ class SearchOptions:
                 object.__setattr__(self, name, _whole(name, getattr(self, name), least))
         object.__setattr__(self, "seed", _whole("seed", self.seed))
         object.__setattr__(self, "time_limit", _deadline(self.time_limit, self.steps))
+        if names_heuristic(self.model):
+            assert isinstance(self.model, (str, Path))
+            object.__setattr__(self, "model", load_heuristic(self.model))
+        if isinstance(self.model, Heuristic) and self.search not in ("auto", "local"):
+            raise AnyCSPError(f"{self.model.name}: settings of compiled search, which {self.search} search has none of")
         if self.temperature is not None:
             object.__setattr__(self, "temperature", as_temperature(self.temperature))
         if self.guidance is not None:

@@ -8,7 +8,6 @@ assignment so far, and the next is twice as long, so that no run is trapped for 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,41 +15,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import clock
 from anycsp.engine import WORST, Improvement
 from anycsp.graph import ConstraintValueGraph
+from anycsp.search.invariant_member import InvariantMember
 from anycsp.search.local import LocalSearch
+from anycsp.search.member import Member
 from anycsp.search.tree import TreeSearch
 
-FIRST_TURN = 0.01
-"""Seconds of the first turns: many problems are solved in less by one member and never by another."""
-LONGEST_TURN = 0.25
-"""Turns double up to this: longer ones save nothing, and an answer would wait for its turn."""
-PROPOSE = ("annealing", "focused")
+PROPOSE = ("annealing", "focused", "invariants")
 """Strategies whose moves are mere proposals, most of them refused."""
 TURN_STEPS = {"tree": 256, **dict.fromkeys(PROPOSE, 1 << 15)}
 """Steps of a turn where only steps are limited, so that the clock decides nothing."""
 OTHER_TURN_STEPS = 1 << 12
 FIRST_BOUT = 1 << 13
-"""Moves of a local member's first bout; proposals eight times as many."""
+"""Moves of a local member's first bout, unless settings say otherwise; proposals eight times as many."""
 LEADER = 3.0
-"""What the share of the leading local strategy is multiplied by."""
-
-
-class Member:
-    """One searcher, what it has spent and how far it has come."""
-
-    def __init__(self, name: str, share: float) -> None:
-        self.name, self.share = name, share
-        self.spent = 0.0
-        self.turns = 0
-        self.best = WORST
-
-    @property
-    def steps(self) -> int:
-        raise NotImplementedError
-
-    def turn_seconds(self) -> float:
-        return min(LONGEST_TURN, FIRST_TURN * 2.0 ** min(self.turns // 2, 10))
+"""What the share of the leading local strategy is multiplied by, until there is a solution for an objective to improve:
+who improves it first is often not who improves it most."""
 
 
 class TreeMember(Member):
@@ -62,20 +44,33 @@ class TreeMember(Member):
     def steps(self) -> int:
         return self.tree.steps
 
+    @property
+    def over(self) -> bool:
+        return self.tree.over
+
     def run(self, steps: int, seconds: float) -> None:
         self.tree.advance(steps, seconds)
 
 
 class LocalMember(Member):
-    """A local strategy. Without bouts it runs once, to the end that its search was told of."""
+    """A local strategy. Its first bout takes `bout` moves, the next one `growth` times as many; without bouts it runs
+    once, to the end that its search was told of."""
 
-    def __init__(self, search: LocalSearch, share: float, rng: np.random.Generator, *, bouts: bool) -> None:
+    def __init__(
+        self,
+        search: LocalSearch,
+        share: float,
+        rng: np.random.Generator,
+        *,
+        bout: int | None = FIRST_BOUT,
+        growth: float = 2.0,
+    ) -> None:
         super().__init__(search.strategy, share)
-        self.search, self._rng = search, rng
+        self.search, self._rng, self._growth = search, rng, growth
         self._earlier = self._bouts = 0
         self.restart_at: npt.NDArray[np.integer[Any]] | None = None
         """Where the next turn begins: counting anew costs time, which is the member's own."""
-        self.bout = (FIRST_BOUT * (8 if self.name in PROPOSE else 1)) if bouts else None
+        self.bout = None if bout is None else bout * (8 if self.name in PROPOSE else 1)
 
     @property
     def steps(self) -> int:
@@ -91,13 +86,13 @@ class LocalMember(Member):
         self.begin(positions)
 
     def next_bout(self, best: npt.NDArray[np.integer[Any]]) -> None:
-        """Begin again, twice as long: at random, or at the best assignment there is."""
+        """Begin again, longer: at random, or at the best assignment there is."""
         assert self.bout is not None
-        self.bout *= 2
+        self.bout = int(self.bout * self._growth)
         self._bouts += 1
         sizes = self.search.graph.domains.sizes
-        drawn = (self._rng.random(len(sizes)) * sizes).astype(np.int32)
-        self.again((drawn if self._bouts % 2 else best)[None, :])
+        drawn = (self._rng.random((self.search.runs, len(sizes))) * sizes).astype(np.int32)
+        self.again(drawn if self._bouts % 2 else np.repeat(best[None, :], self.search.runs, axis=0))
 
     @property
     def bout_over(self) -> bool:
@@ -127,25 +122,30 @@ class Portfolio:
         local: Sequence[LocalMember],
         threads: int = 1,
         *,
+        invariants: InvariantMember | None = None,
         by_steps: bool = False,
         retreat: Callable[[], bool] | None = None,
         ends_at_proof: bool = True,
+        leader: float = LEADER,
         refuted: bool = False,
     ) -> None:
         """`retreat` asks less of an objective, and says whether it did. Without `ends_at_proof` the search goes on to
         violate as little as it can, though it is known that something will be; `refuted`: from the beginning."""
         self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
-        self._ends_at_proof, self._demanding = ends_at_proof, False
+        self._ends_at_proof, self._demanding, self._leader = ends_at_proof, False, leader
         self._constant, self._units = graph.constant[0], float(graph.units[0])
         self._local = list(local)
         self._tree = None if tree is None else TreeMember(tree, tree_share)
-        self._members: list[TreeMember | LocalMember] = [*([self._tree] if self._tree else []), *self._local]
-        self._turn: tuple[TreeMember | LocalMember, int] | None = None
+        self._invariants = invariants
+        self._members: list[Member] = [m for m in (self._tree, invariants, *self._local) if m is not None]
+        self._turn: tuple[Member, int] | None = None
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
         self._improvements: list[Improvement] = []
         self._positions = np.zeros(graph.num_variables, dtype=np.int32)
+        self._stuck = bool((graph.domains.sizes == 1).all())
+        """Whether there is no move, so that local members take no steps."""
         self._score = WORST
-        self._began = time.perf_counter()
+        self._began = clock.now()
         self.refuted = refuted
         """No assignment satisfies all that is required: the tree has looked everywhere."""
 
@@ -156,12 +156,14 @@ class Portfolio:
         return sum(member.steps for member in self._members)
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        self._began = time.perf_counter()
+        self._began = clock.now()
         for k, member in enumerate(self._local):
             if positions is None:
                 member.search.start(None, steps=member.bout)
             else:  # as many rows as the member has runs, the first of them where it has one
                 member.restart_at = positions[(np.arange(member.search.runs) + k) % len(positions)]
+        if self._invariants is not None:
+            self._invariants.begin(positions)
         # Counting a first assignment costs time: the others do so in their first turns.
         if positions is not None:
             self._local[0].run(0, 0.0)
@@ -169,9 +171,9 @@ class Portfolio:
 
     def advance(self, max_steps: int, seconds: float) -> int:
         """Turns until the time is up, a member violates nothing, or nothing better can exist."""
-        before, deadline = self.steps, time.perf_counter() + seconds
+        before, deadline = self.steps, clock.now() + seconds
         while not self.solved and not self.concluded:
-            left, steps_left = deadline - time.perf_counter(), max_steps - (self.steps - before)
+            left, steps_left = deadline - clock.now(), max_steps - (self.steps - before)
             if left <= 0 or steps_left <= 0:
                 break
             if self._by_steps:
@@ -198,6 +200,8 @@ class Portfolio:
     def concluded(self) -> bool:
         """Whether going on is pointless: nothing can be better, or the question is answered with no and every local
         member has had a bout to violate little."""
+        if self._stuck and (self._tree is None or self._tree.tree.over):
+            return True
         if self.refuted and self._ends_at_proof:
             return all(member.steps >= FIRST_BOUT for member in self._local) or self._demanding
         return self.solved
@@ -229,24 +233,36 @@ class Portfolio:
             self._book(member)
 
     @staticmethod
-    def _timed(member: TreeMember | LocalMember, steps: int, seconds: float) -> None:
-        began = time.perf_counter()
+    def _timed(member: Member, steps: int, seconds: float) -> None:
+        began = clock.now()
         member.run(steps, seconds)
-        member.spent += time.perf_counter() - began
+        member.spent += clock.now() - began
         member.turns += 1
 
-    def _active(self) -> list[TreeMember | LocalMember]:
-        return [m for m in self._members if not (isinstance(m, TreeMember) and m.tree.over)] or self._members
+    def _active(self) -> list[Member]:
+        return [m for m in self._members if not m.over] or self._members
 
     def _share(self, member: Member) -> float:
-        leads = isinstance(member, LocalMember) and member.best <= min(m.best for m in self._local)
-        return member.share * (LEADER if leads else 1.0)
+        moving = [m for m in self._members if m is not self._tree]
+        leads = not self._demanding and member in moving and member.best <= min(m.best for m in moving)
+        return member.share * (self._leader if leads else 1.0)
 
-    def _book(self, member: TreeMember | LocalMember) -> None:
+    def _book(self, member: Member) -> None:
         """Take what a turn has found, and prepare the next."""
         if isinstance(member, TreeMember):
             self._take_solution(member)
-            return
+        elif isinstance(member, InvariantMember):
+            self._take_improvement(member)
+        elif isinstance(member, LocalMember):
+            self._end_turn(member)
+
+    def _take_improvement(self, member: InvariantMember) -> None:
+        taken = member.take()
+        if taken is not None and taken[0].score < self._score:
+            found, positions = taken
+            self._keep(positions, found.score, found.violated, found.weight, found.hard, member.name)
+
+    def _end_turn(self, member: LocalMember) -> None:
         self._collect(member, member.name)
         if member.bout_over and not self.solved:
             if self._retreat is not None and self._retreat():
@@ -260,13 +276,14 @@ class Portfolio:
     def _take_solution(self, member: TreeMember) -> None:
         positions = member.tree.take_solution()
         if positions is None:
-            self.refuted = (self.refuted or member.tree.exhausted) and not self.solved
+            exhausted = self.refuted or member.tree.exhausted
+            self.refuted = exhausted and not self.solved and not member.tree.keeps_required
             return
         if member.tree.satisfies_all:
             violated, weight, hard, score = self._constant.tolist()
             self._keep(positions, score, violated, weight / self._units, hard, "tree")
         else:  # it keeps what is hard; how much that violates of the rest a local member counts, and goes on from there
-            self._local[0].again(positions[None, :])
+            self._local[0].again(np.repeat(positions[None, :], self._local[0].search.runs, axis=0))
             self._collect(self._local[0], "tree")
 
     def _collect(self, member: LocalMember, found_by: str) -> None:
@@ -283,8 +300,14 @@ class Portfolio:
         self, positions: npt.NDArray[np.int32], score: int, violated: int, weight: float, hard: int, found_by: str
     ) -> None:
         self._positions, self._score = positions.copy(), score
-        seconds = time.perf_counter() - self._began
+        seconds = clock.now() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, violated, weight, hard, score, found_by))
+
+    def adopt(self, found: Improvement, positions: npt.NDArray[np.int32]) -> None:
+        """The best assignment of a search beside this one, which has told of it: the next bouts begin there."""
+        self._positions, self._score = positions.copy(), found.score
+        if self._tree is not None and not self._tree.tree.exhausted:
+            self._tree.tree.suggest(self._positions)
 
     # ── an objective ─────────────────────────────────────────────────────────────────────────────────
 
@@ -293,8 +316,10 @@ class Portfolio:
         best = self._positions.copy()
         self._demanding = True
         self._count_anew(best)
-        seconds = time.perf_counter() - self._began  # the best assignment now violates the bound
+        seconds = clock.now() - self._began  # the best assignment now violates the bound
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, 1, 1.0, 1, WORST, "initial"))
+        if self._invariants is not None:
+            self._invariants.learn(best)
         if self._tree is not None and not self._tree.tree.exhausted:
             self._tree.tree.suggest(best, solution=True)
         self.refuted = self._tree is not None and self._tree.tree.exhausted

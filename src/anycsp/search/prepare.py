@@ -9,16 +9,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.memory import check_memory
+from anycsp.memory import check_memory, count_edges
 from anycsp.model.problem import Assignment, Problem
 from anycsp.neural.models import Model, load_model
 from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.randomness import initial_positions
-from anycsp.search.choose import choose_model, choose_search
+from anycsp.search.choose import choose_model, choose_search, exact_helps
 from anycsp.search.enumeration import is_tiny
+from anycsp.search.heuristic import Heuristic
 from anycsp.search.options import SearchOptions
+
+BUILDING_SECONDS = 1e-7
+"""Per edge of the graph, from the problem to an engine that has counted its first assignment. Where less time is left
+than that, nothing is built."""
+RECOUNTING_SECONDS = 3e-8
+"""Per edge, for the answer to be counted anew."""
+SHORTEST_WITH_EXACT = 1.0
+"""Seconds: a shorter search is over before OR-Tools is imported and the model is made."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +38,15 @@ class Plan:
     search: str
     model: Model | None
     """None where the search has no network."""
+    heuristic: Heuristic
+    """The settings of compiled search; the default ones where none were asked for."""
     runs: int
     threads: int
+
+    @property
+    def model_name(self) -> str:
+        """What the search was given to go by, "none" where that is nothing."""
+        return self.model.name if self.model is not None else self.heuristic.name or "none"
 
 
 @dataclass(frozen=True)
@@ -39,7 +56,7 @@ class Prepared:
     whole: Problem
     reduced: Presolved
     graph: ConstraintValueGraph
-    """The graph of what is left."""
+    """The graph of what is left. Its deadline leaves time for the way back."""
 
     @property
     def problem(self) -> Problem:
@@ -53,33 +70,49 @@ class Prepared:
 
 def plan_for(problem: Problem, options: SearchOptions) -> Plan:
     search = choose_search(options.model) if options.search == "auto" else options.search
-    model = None if search == "local" else _model(problem, options)
+    heuristic = options.model if isinstance(options.model, Heuristic) else Heuristic()
+    if search == "local" and _may_be_joined(options) and exact_helps(problem):
+        search = "auto"
+    model = None if search in ("auto", "local", "exact") else _model(problem, options)
     runs = options.runs or (options.thread_count if model is None else model.runs)
-    return Plan(search, model, runs, options.thread_count)
+    return Plan(search, model, heuristic, runs, options.thread_count)
+
+
+def _may_be_joined(options: SearchOptions) -> bool:
+    """Whether exact search could join: it was not ruled out by naming a search or its settings, it comes later, and its
+    answers do not repeat by steps."""
+    if options.search != "auto" or isinstance(options.model, Heuristic):
+        return False
+    return options.steps is None and options.deadline.left > SHORTEST_WITH_EXACT
 
 
 def _model(problem: Problem, options: SearchOptions) -> Model:
     model = options.model
+    assert not isinstance(model, Heuristic), "which asks for compiled search"
     if not isinstance(model, Model):
         model = load_model(choose_model(problem) if model == "auto" else model)
     return model if options.guidance is None else replace(model, guidance=options.guidance)
 
 
-def prepare(problem: Problem, options: SearchOptions, plan: Plan) -> Prepared:
-    """Refuse what would not fit in memory, presolve, compile."""
+def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind: bool = True) -> Prepared:
+    """Refuse what would not fit in memory, presolve, compile (`of_one_kind` as there)."""
     check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
-    options.deadline.check()
-    reduced = presolved(problem, options.deadline) if is_presolved(problem, options) else Presolved(problem)
-    options.deadline.check()
-    graph = compile_graph(reduced.problem)
-    options.deadline.check()
+    size = count_edges(problem) + problem.num_variables
+    begin_by = options.deadline.earlier((BUILDING_SECONDS + RECOUNTING_SECONDS) * size)
+    begin_by.check()
+    reduced = presolved(problem, begin_by) if is_presolved(problem, options) else Presolved(problem)
+    search_until = options.deadline.earlier(reduced.seconds + RECOUNTING_SECONDS * size)
+    graph = compile_graph(reduced.problem, deadline=search_until, of_one_kind=of_one_kind)
+    search_until.check()
     return Prepared(problem, reduced, graph)
 
 
 def is_presolved(problem: Problem, options: SearchOptions) -> bool:
-    """A hint is an assignment of the whole problem, so with one nothing is taken away from it; and of a tiny problem
-    every assignment is looked at, whatever its constraints require."""
-    return options.presolve and options.hint is None and not is_tiny(problem.domain_sizes)
+    """A hint is an assignment of the whole problem, so with one nothing is taken away from it; of a tiny problem every
+    assignment is looked at, whatever its constraints require; and CP-SAT alone presolves by itself."""
+    settled = not isinstance(options.model, Heuristic) or options.model.presolve
+    wanted = options.presolve and settled and options.hint is None and options.search != "exact"
+    return wanted and not is_tiny(problem.domain_sizes)
 
 
 def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArray[np.int64]:
@@ -106,8 +139,12 @@ def first_positions(problem: Problem, options: SearchOptions) -> npt.NDArray[np.
 def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The random starts with the hinted variables set, in every run."""
     if isinstance(hint, Mapping):
+        hint = problem.by_name(hint)
         for name, value in hint.items():
-            start[:, problem.index(name)] = problem.domain(name).position(value)
+            try:
+                start[:, problem.index(name)] = problem.domain(name).position(value)
+            except ProblemError as error:
+                raise ProblemError(f"the hint for {name!r}: {error}") from None
         unhinted = [x for x in problem.definitions if problem.names[x] not in hint]
         for row in start:
             problem.complete(row, unhinted)

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from anycsp.model.structure import Kind
 
-STRUCTURED = {"tree": 0.5, "ccls": 0.12, "tabu": 0.12, "annealing": 0.1, "weighting": 0.08, "walksat": 0.08}
+STRUCTURED = {
+    "tree": 0.42, "invariants": 0.2, "ccls": 0.09, "tabu": 0.09, "annealing": 0.08, "weighting": 0.06, "walksat": 0.06,
+}  # fmt: skip
 """On 25 competition models that `weighting` left unsolved, ccls solved 14, tabu 13, annealing 9, walksat 7."""
 
-OPTIMISED = {"tree": 0.76, "ccls": 0.06, "tabu": 0.06, "annealing": 0.06, "weighting": 0.06}
+OPTIMISED = {"tree": 0.6, "invariants": 0.28, "ccls": 0.03, "tabu": 0.03, "annealing": 0.03, "weighting": 0.03}
 """With an objective the tree improves its own solutions in large neighbourhoods, which most objectives gain from."""
+
+OPTIMISED_LARGE = {"tree": 0.7, "invariants": 0.25, "tabu": 0.05}
+"""The same with more edges than several local strategies can count anew for every better assignment (a job shop of 15
+machines has eleven million, a second of counting each)."""
 
 FEW_COLORS = {"tree": 0.05, "focused": 0.8, "tabu": 0.15}
 """Colourings with at most `MOST_FEW` colours. Near the threshold of random graphs of 1024 vertices the focused walk

@@ -8,8 +8,50 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import html
+from anycsp.errors import ProblemError
+from anycsp.model.expressions import Operation, evaluate, shown
 from anycsp.model.problem import Problem, Value
+from anycsp.model.violated import ViolatedConstraint, violated_constraints
 from anycsp.neural.profile import Profile
+from anycsp.search.explain import conflict, violations
+
+SATISFIED, OPTIMAL, UNSATISFIABLE = "satisfied", "optimal", "unsatisfiable"
+BEST_EFFORT, INTERRUPTED = "best-effort", "interrupted"
+"""What `Result.status` can be. Only a proof is called "optimal" or "unsatisfiable"."""
+
+
+class Answer:
+    """An assignment that can be asked: `answer[x]` is the value of a variable, of each of an array, or of an
+    expression."""
+
+    problem: Problem | None
+    positions: npt.NDArray[np.int32]
+
+    def __getitem__(self, what: Any) -> Any:
+        return self.value(what)
+
+    def value(self, what: Any) -> Any:
+        """The value or label of a variable, given by handle or name; the integer that an expression comes to. A list
+        gives a list, an array an array of its shape."""
+        if isinstance(what, np.ndarray):
+            values = np.empty(what.shape, dtype=object)
+            for at in np.ndindex(*what.shape):
+                values[at] = self.value(what[at])
+            whole = all(isinstance(value, int) for value in values.flat)
+            return values.astype(np.int64) if whole else values
+        if isinstance(what, (list, tuple)):
+            return [self.value(item) for item in what]
+        if self.problem is None:
+            raise ProblemError("this answer belongs to no problem")
+        if isinstance(what, Operation):
+            self.problem.check_own(what)
+            value, undefined = evaluate(what, self.problem.values(self.positions))
+            if undefined:
+                raise ProblemError(f"{shown(what)} is undefined at this assignment")
+            return int(value)
+        index = self.problem.index(what)
+        return self.problem.domain(index).external(int(self.positions[index]))
 
 
 class TracePoint(NamedTuple):
@@ -21,14 +63,18 @@ class TracePoint(NamedTuple):
     violated_weight: float
     hard_violated: int
     found_by: str
+    objective: float | None = None
+    """The problem's own objective, where it has one and all that must hold does."""
+    bound: float | None = None
+    """What no assignment is better than, as far as exact search knew then."""
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Answer):
     """The best assignment that a search found, what it violates, and how it was found."""
 
     status: str
-    """"satisfied", "unsatisfiable", "best-effort" or "interrupted"."""
+    """"satisfied", "optimal", "unsatisfiable", "best-effort" or "interrupted"."""
     violated: int
     """How many constraints the assignment violates, hard ones included."""
     violated_weight: float
@@ -56,7 +102,7 @@ class Result:
     model: str
     """The name of the model, or "none"."""
     search: str
-    """The search that was used: "local", "neural" or "hybrid"."""
+    """The search that was used: "auto", "local", "neural", "hybrid" or "exact"."""
     found_by: str
     """Which part of the search found the assignment, such as "initial" or "network"."""
     positions: npt.NDArray[np.int32] = field(repr=False)
@@ -70,6 +116,10 @@ class Result:
     was left without an assignment; −1 where several were together."""
     profile: Profile | None = field(default=None, repr=False)
     """Where the time of a neural search went, if that was asked for."""
+    problem: Problem | None = field(default=None, repr=False, compare=False)
+    """What was solved."""
+    solutions: list[Result] = field(default_factory=list, repr=False)
+    """With `solve(…, solutions=k)`: the k best different assignments that were found, this one first."""
 
     @property
     def steps_per_second(self) -> float:
@@ -79,7 +129,30 @@ class Result:
     @property
     def satisfied(self) -> bool:
         """Whether nothing is violated."""
-        return self.status == "satisfied"
+        return self.status == "satisfied" or (self.status == "optimal" and self.violated == 0)
+
+    @property
+    def violated_constraints(self) -> list[ViolatedConstraint]:
+        """What does not hold, required constraints first, then by falling weight."""
+        return [] if self.problem is None else violated_constraints(self.problem, self.positions)
+
+    def explain(self) -> list[str]:
+        """Why not everything holds, in lines to read: constraints that cannot hold together, where it is proved that
+        there are some; otherwise what is violated, with values."""
+        refuted = self.problem if self.status == "unsatisfiable" else None
+        return (conflict(refuted) if refuted is not None else []) or violations(self.violated_constraints)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how it ended, the curve of the violated weight, and what is left."""
+        rows: dict[str, object] = {
+            "status": self.status,
+            "violated": f"{self.violated:,} of {self.constraints:,} (weight {self.violated_weight:g})",
+            "objective": "none" if self.objective is None else f"{self.objective['kind']} {self.objective['value']}",
+            "search": f"{self.search}, found by {self.found_by} after {self.best_seconds:.2f} of {self.seconds:.2f} s",
+        }
+        rows |= {f"violated {c.number}": str(c) for c in self.violated_constraints[:5]}
+        points = [(point.seconds, point.violated_weight) for point in self.trace]
+        return html.table("Result", rows) + html.curve(points, self.seconds, "violated weight")
 
     def to_json(self) -> dict[str, Any]:
         """The object that `anycsp solve --json` prints."""
@@ -87,12 +160,30 @@ class Result:
             "status violated violated_weight hard_violated constraints objective assignment steps seconds best_step "
             "best_seconds steps_per_second runs seed model search found_by"
         )
-        return {key: getattr(self, key) for key in keys.split()}
+        described = {key: getattr(self, key) for key in keys.split()}
+        if self.solutions:
+            own = ("status", "violated", "violated_weight", "hard_violated", "objective", "assignment")
+            described["solutions"] = [{key: getattr(one, key) for key in own} for one in self.solutions]
+        return described
+
+
+def with_objective(problem: Problem, point: TracePoint) -> TracePoint:
+    """The point with the objective, where that is the violated weight in other words; an expression's value is known to
+    those who search for it only."""
+    asked = problem.objective
+    if asked is None or not asked.is_violated_weight or point.hard_violated:
+        return point
+    return point._replace(objective=asked.of_weight(point.violated_weight))
 
 
 def objective_of(problem: Problem, violated_weight: float, positions: npt.NDArray[np.int32]) -> dict[str, Any] | None:
-    """The user's own objective, e.g. {"kind": "cut", "value": 11624}; None where it is undefined."""
+    """The user's own objective, e.g. {"kind": "cut", "value": 11624}; None where it is undefined. Of goals in order of
+    priority, `values` has each, and `value` is the one number that orders them."""
     if problem.objective is None:
         return None
-    value = problem.objective.value(violated_weight, problem.values(positions))
-    return None if value is None else {"kind": problem.objective.kind, "value": value}
+    values = problem.values(positions)
+    value = problem.objective.value(violated_weight, values)
+    if value is None:
+        return None
+    several = {"values": problem.objective.values(values)} if problem.objective.goals else {}
+    return {"kind": problem.objective.kind, "value": value, **several}

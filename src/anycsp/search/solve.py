@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from anycsp import clock
 from anycsp.deadline import Deadline, OutOfTime
-from anycsp.engine import Engine, Improvement
+from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
-from anycsp.model.problem import Assignment, Problem, Violation
+from anycsp.model.objective import Objective
+from anycsp.model.problem import Assignment, Problem, Scope, Violation
 from anycsp.model.quadratic import as_soft_constraints
 from anycsp.neural.engine import profiled
 from anycsp.neural.guidance import Guidance
@@ -21,19 +24,21 @@ from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
 from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
-from anycsp.search.driver import Callback, Outcome, drive
-from anycsp.search.engines import make_engine, portfolio
-from anycsp.search.improve import improve
+from anycsp.search.driver import Callback, Outcome, Progress, drive
+from anycsp.search.engines import improving_engine, make_engine
+from anycsp.search.heuristic import Heuristic
+from anycsp.search.improve import Descent, improve
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
-from anycsp.search.result import Result, TracePoint, objective_of
+from anycsp.search.result import Result, TracePoint, objective_of, with_objective
+from anycsp.search.several import several
 
 
 def solve(
     problem: Problem,
     *,
-    model: str | Model = "auto",
+    model: str | Path | Model | Heuristic = "auto",
     search: str = "auto",
     time_limit: float | Deadline | None = None,
     steps: int | None = None,
@@ -48,25 +53,51 @@ def solve(
     stop: threading.Event | None = None,
     presolve: bool = True,
     profile: bool = False,
+    solutions: int = 1,
+    distinct_on: Scope | None = None,
+    min_distance: int = 1,
+    verbose: bool = False,
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
     `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
-    in turns; "auto" whichever suits the problem. `model`: "auto", a shipped model's name, or a path; naming one asks
-    for neural search unless `search` says otherwise.
+    in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" local search, and on most problems exact
+    search beside it. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search unless
+    `search` says otherwise. It may also be settings of the compiled search, as `anycsp tune` writes them.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
     too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an
     objective to minimize or maximize the search goes on from every assignment that violates nothing, asking for a
     better one, until its limits. `presolve` takes away what required constraints rule out, sets variables aside that
     can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint to begin
-    from. `profile` adds where the time of a neural search went to the result.
+    from. `profile` adds where the time of a neural search went to the result. `verbose` prints every improvement.
+
+    `solutions=k` asks for the k best different assignments, which are then in `Result.solutions`; two of them differ in
+    at least `min_distance` variables of `distinct_on` (of all, where that is None). They share the time.
     """
     options = SearchOptions(
-        model, search, time_limit, steps, runs, seed, callback, hint, threads, device, temperature, guidance,
-        stop or threading.Event(), presolve, profile,
+        str(model) if isinstance(model, Path) else model, search, time_limit, steps, runs, seed, callback, hint,
+        threads, device, temperature, guidance, stop or threading.Event(), presolve, profile,
     )  # fmt: skip
-    return solve_with(problem, options)
+    options = replace(options, callback=told(problem, callback, verbose))
+    if solutions == 1:
+        return replace(solve_with(problem, options), problem=problem)
+    return several(problem, options, solutions, distinct_on, min_distance, solve_with)
+
+
+def told(problem: Problem, callback: Callback | None, verbose: bool) -> Callback | None:
+    """The callback, told which problem it hears of; `verbose` prints every improvement beside."""
+    if callback is None and not verbose:
+        return None
+
+    def relay(progress: Progress) -> bool | None:
+        if verbose and progress.improved:
+            value = "" if progress.objective is None else f", objective {progress.objective:g}"
+            weight = f", weight {progress.violated_weight:g}" if progress.violated_weight != progress.violated else ""
+            print(f"{progress.seconds:8.2f} s  step {progress.step:,}: {progress.violated} violated{weight}{value}")
+        return None if callback is None else callback(replace(progress, problem=problem))
+
+    return relay
 
 
 def solve_with(problem: Problem, options: SearchOptions) -> Result:
@@ -82,18 +113,43 @@ def solve_with(problem: Problem, options: SearchOptions) -> Result:
 def searched(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` where there is time to begin."""
     if problem.objective is not None and problem.objective.expression is not None:
+        _refuse_wishes(problem)
+    plan = plan_for(problem, options)
+    if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")
-        if plan_for(problem, options).search == "local":
+        if plan.search in ("local", "auto"):
             return improved(problem, options)
         return optimize(problem, options, solve_with)
-    plan = plan_for(problem, options)
     prepared = prepare(problem, options, plan)
+    options = replace(options, time_limit=prepared.graph.deadline)
     engine = make_engine(prepared, plan, options)
     engine.start(starts(prepared, options, plan))
     measured = profiled(engine) if options.profile else None
-    outcome = drive(engine, options.limits, options.callback)
+    try:
+        outcome = drive(
+            engine,
+            options.limits,
+            options.callback,
+            whole=lambda positions: problem.completed(prepared.extended(positions)),
+            all_required=prepared.problem.scoring.all_required,
+        )
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     return report(prepared, plan, options, engine, outcome, None if measured is None else measured.profile())
+
+
+def _refuse_wishes(problem: Problem) -> None:
+    """What a violation costs beside an objective is for the user to say."""
+    terms = [block.terms for block in problem.blocks]
+    soft = any((~t.hard).any() for t in terms)
+    one_kind = not any(t.hard.any() or (t.weight != 1).any() for t in terms)  # as files say that all shall hold
+    if soft and not one_kind:
+        raise ProblemError(
+            "an objective beside soft constraints: leave their weight away, or put the wish into the objective, as in "
+            "minimize(cost + 3 * ~(x == y))"
+        )
 
 
 def unsearched(problem: Problem, options: SearchOptions) -> Result:
@@ -110,6 +166,7 @@ def unsearched(problem: Problem, options: SearchOptions) -> Result:
 def improved(problem: Problem, options: SearchOptions) -> Result:
     """`solve_with` for a problem with an objective, by compiled search."""
     assert problem.objective is not None
+    began = clock.now()
     weighted = as_soft_constraints(problem)
     if weighted is not None:
         found = solve_with(weighted, options)
@@ -120,6 +177,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
             violated_weight=0.0,
             constraints=0,
             objective=objective_of(problem, 0.0, found.positions),
+            trace=[_unweighted(p, problem.objective) for p in found.trace],
         )
     required = problem.copy()
     required.require_all()  # only assignments that violate nothing are compared by the objective
@@ -129,24 +187,31 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     except TooWide:
         return optimize(problem, options, solve_with)
     plan = plan_for(bounded.problem, options)
-    prepared = prepare(bounded.problem, replace(options, presolve=False), plan)
+    prepared = prepare(bounded.problem, replace(options, presolve=False), plan, of_one_kind=False)
     prepared = replace(prepared, reduced=replace(prepared.reduced, refuted_by=reduced.refuted_by))
-    engine = portfolio(prepared, plan, options, bounded)
+    options = replace(options, time_limit=prepared.graph.deadline)
+    engine = improving_engine(prepared, plan, options, bounded)
     engine.start(starts(prepared, options, plan))
-    descent, outcome = improve(reduced.problem, bounded, engine, options)
+
+    def whole(found: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The bound may have brought an auxiliary variable along."""
+        return problem.completed(reduced.extended(found[: problem.num_variables]))
+
+    try:
+        descent, outcome = improve(reduced.problem, bounded, engine, options, whole)
+    finally:
+        if isinstance(engine, ProvingEngine):
+            engine.close()
     best = engine.best_positions()[0] if descent.positions is None else descent.positions
-    # The bound may have brought an auxiliary variable along.
-    positions = reduced.extended(best[: problem.num_variables])
-    if problem.definitions:
-        problem.complete(positions)
+    positions = whole(best)
     counted = problem.violation_of_positions(positions)
     result = result_of(problem, positions, counted, plan, options, engine, outcome, float(prepared.graph.units[0]))
-    result = replace(result, refuted_by=reduced.refuted_by)
+    result = replace(result, refuted_by=reduced.refuted_by, seconds=clock.now() - began)
     if descent.positions is None:
         return result
     return replace(
         result,
-        status="interrupted" if outcome.interrupted else "satisfied",
+        status=_status_of_descent(descent, plan, outcome),
         best_step=descent.step,
         best_seconds=descent.seconds,
         found_by=descent.found_by,
@@ -154,15 +219,38 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     )
 
 
+def _unweighted(point: TracePoint, objective: Objective) -> TracePoint:
+    """A point of the search for the objective's soft constraints, whose cost is what is minimised."""
+    assert point.objective is not None
+    value = point.objective if objective.kind == "minimize" else -point.objective
+    return point._replace(violated=0, violated_weight=0.0, objective=value)
+
+
+def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome) -> str:
+    """Exact search claims its proofs, whichever part of it found them."""
+    if descent.proved and plan.search == "auto":
+        return "optimal"
+    return "interrupted" if outcome.interrupted else "satisfied"
+
+
 def report(
     prepared: Prepared, plan: Plan, options: SearchOptions, engine: Engine, outcome: Outcome, profile: Profile | None
 ) -> Result:
     """The best assignment in terms of the whole problem, counted anew."""
+    outcome = replace(outcome, refuted=outcome.refuted and _concerns_what_must_hold(prepared))
     positions = prepared.extended(engine.best_positions()[outcome.best.run])
     counted = recounted(prepared.whole, positions, outcome.best.violated)
     units = float(prepared.graph.units[0])
     result = result_of(prepared.whole, positions, counted, plan, options, engine, outcome, units)
     return replace(result, profile=profile, refuted_by=prepared.reduced.refuted_by)
+
+
+def _concerns_what_must_hold(prepared: Prepared) -> bool:
+    """Whether a proof about what was searched is one about the whole problem: not where that has hard constraints and
+    all of them were set aside, so that only soft ones cannot hold together."""
+    graph = prepared.graph
+    searched = graph.terms.hard.any() or graph.constant[0, 2] > 0 or prepared.problem.scoring.all_required
+    return bool(searched) or not any(block.terms.hard.any() for block in prepared.whole.blocks)
 
 
 def result_of(
@@ -191,11 +279,11 @@ def result_of(
         best_seconds=best.seconds,
         runs=plan.runs,
         seed=options.seed,
-        model="none" if plan.model is None else plan.model.name,
+        model=plan.model_name,
         search=plan.search,
         found_by=best.found_by,
         positions=positions,
-        trace=outcome.trace,
+        trace=[with_objective(problem, point) for point in outcome.trace],
         best_per_run=[] if engine is None else [int(score) / units for score in engine.best_score()[:, 0]],
     )
 
@@ -204,8 +292,11 @@ def status_of(problem: Problem, counted: Violation, objective: dict[str, Any] | 
     """An assignment that leaves the objective undefined satisfies nothing; that all do proves nothing either, the
     constraints alone might hold."""
     asked = problem.objective
+    own = asked is not None and asked.expression is not None
+    if outcome.proved and (own or counted.violated):
+        return "optimal"
     if counted.violated == 0 and (asked is None or objective is not None):
-        return "satisfied"
+        return "interrupted" if own and outcome.interrupted else "satisfied"
     if outcome.refuted and not (asked is not None and asked.may_be_undefined(problem.bounds)):
         return "unsatisfiable"
     return "interrupted" if outcome.interrupted else "best-effort"

@@ -17,6 +17,10 @@ from anycsp.deadline import NEVER, Deadline
 from anycsp.graph import ConstraintValueGraph
 from anycsp.presolve.network import required, tree_search
 
+BUILDING_SHARE = 0.25
+"""The part of the time left that its propagators may take to build: where that does not suffice the problem is one for
+moves, which should have begun."""
+
 
 class TreeSearch:
     """One tree over the graph of one instance. A step is a decision."""
@@ -30,18 +34,21 @@ class TreeSearch:
         objective: int = -1,
         deadline: Deadline = NEVER,
     ) -> None:
-        """`defined` variables follow from the others; `objective` is the constraint that bounds one."""
+        """`defined` variables follow from the others; `objective` is the constraint that bounds one. Raises OutOfTime
+        where the problem is too large to be built in time."""
         self._tree = tree_search(
             graph,
             defined=defined,
             objective=objective,
             seed=seed,
             deadline=deadline,
+            built_by=deadline if deadline == NEVER else deadline.within(BUILDING_SHARE * deadline.left),
         )
         self._told = 0
         self.satisfies_all = bool(required(graph).all())
         """Whether a solution violates nothing, and not only nothing that is hard."""
-        self.impossible = bool(graph.constant[0, 0] > 0)
+        violated, _, hard, _ = graph.constant[0]
+        self.impossible = bool((hard if graph.terms.hard.any() else violated) > 0)
 
     @property
     def steps(self) -> int:
@@ -57,6 +64,12 @@ class TreeSearch:
         self._told = self._tree.solutions
         positions: npt.NDArray[np.int32] = self._tree.solution()
         return positions
+
+    @property
+    def keeps_required(self) -> bool:
+        """Whether it has found an assignment that violates soft constraints only, so that more of the tree says nothing
+        about what is required."""
+        return self._tree.solutions > 0 and not self.satisfies_all
 
     def suggest(self, positions: npt.NDArray[np.integer[Any]], solution: bool = False) -> None:
         """Values to try first; with `solution` an assignment that the next one has to be better than."""

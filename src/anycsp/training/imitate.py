@@ -46,7 +46,7 @@ def nearby_solutions(
 ) -> npt.NDArray[np.int32]:
     """[runs, variables]: a solution for each assignment, where −1 stands for none found. With two values a solution
     whose every value is exchanged may be one too, and then the nearer of both is taken."""
-    graph = compile_graph([problem])
+    graph = compile_graph([problem], of_one_kind=True)
     search = LocalSearch(graph, STRATEGY, len(positions), seed)
     found = search.burst(positions, moves)
     solved = search.best_score()[:, 0] <= graph.constant[0, 3]

@@ -184,7 +184,7 @@ def _check_memory(config: TrainingConfig, hidden: int, problem: Problem) -> None
 
 
 def _batch(slots: list[Slot]) -> Batch:
-    return Batch(TensorGraph(compile_graph([slot.problem for slot in slots])))
+    return Batch(TensorGraph(compile_graph([slot.problem for slot in slots], of_one_kind=True)))
 
 
 class _Places(NamedTuple):

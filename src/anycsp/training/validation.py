@@ -31,7 +31,7 @@ class ValidationSet:
 
     def __init__(self, distribution: Distribution, instances: int) -> None:
         self.problems = distribution.sample(VALIDATION_SEED, instances)
-        self.graph: ConstraintValueGraph = compile_graph(self.problems)
+        self.graph: ConstraintValueGraph = compile_graph(self.problems, of_one_kind=True)
 
     def unsatisfied(self, positions: npt.NDArray[np.integer[Any]]) -> float:
         """Mean violated weight over the instances, whose assignments are side by side in `positions` [variables]."""

@@ -30,7 +30,7 @@ class LocalEngine(Baseline):
         began = time.perf_counter()
         runs = limit.runs or 1
         search = native.module().LocalSearch(
-            compile_graph(problem).native_problem,
+            compile_graph(problem, of_one_kind=True).native_problem,
             self.strategy,
             self.parameters,
             runs=runs,

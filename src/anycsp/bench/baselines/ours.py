@@ -79,7 +79,7 @@ class Ours(Baseline):
         assert weights is not None, "only the network is drawn"
         model = replace(load_model(weights), guidance=UNGUIDED)
         coldest = as_range(model.temperature_for(problem))[1]
-        search = neural_engine(compile_graph(problem), model, 1, seed, coldest, 1)
+        search = neural_engine(compile_graph(problem, of_one_kind=True), model, 1, seed, coldest, 1)
         search.start()
         frames = [search.positions[0].tolist()]
         while len(frames) < count and search.advance(1, 60.0):

@@ -1,0 +1,54 @@
+"""`anycsp learn`: a heuristic for your own instances."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+EPILOG = """
+\b
+Examples:
+  anycsp learn timetables --minutes 15 --out learnt
+  anycsp solve monday.json --model learnt
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.option(
+    "--minutes", type=click.FloatRange(min=0, min_open=True), default=15, show_default=True, help="Of processor time."
+)
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for what was learnt."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.01), default=2, show_default=True, help="Time limit of a search."
+)
+@click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Searches of each instance.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what is drawn.")
+@click.option("--processes", type=click.IntRange(min=1), help="Searches at a time; default all cores.")
+@click.option("--quiet", is_flag=True, help="Only the closing table.")
+def learn(
+    folder: str, minutes: float, out: Path, seconds: float, seeds: int, seed: int, processes: int | None, quiet: bool
+) -> None:
+    """Learn from the instances of FOLDER how to search others like them.
+
+    Settings of the compiled search are tuned, a network is trained where that is promising; what is best on instances
+    held out is kept in OUT, and a table says by how much. Searches of --seconds are measured: give what you will have.
+    """
+    from anycsp.threads import available_threads
+    from anycsp.tuning.learn import Learner, table
+
+    learner = Learner(
+        folder,
+        limit=seconds,
+        seeds=seeds,
+        seed=seed,
+        processes=processes or available_threads(),
+        report=(lambda line: None) if quiet else lambda line: click.echo(line, err=True),
+    )
+    lesson = learner.run(minutes, out, ["anycsp", *sys.argv[1:]])
+    table(lesson, click.echo)
+    click.echo(f"kept: {lesson.best.name}; use it by anycsp solve FILE --model {out}")

@@ -1,0 +1,1 @@
+"""Random problems against an oracle of their own: `draw` a case, `check` it, or find a `smaller` one that fails too."""

@@ -1,0 +1,79 @@
+"""One solve by CP-SAT that other threads can watch and stop; the interpreter's lock is released meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from anycsp.deadline import NEVER, Deadline
+from anycsp.search.exact_model import cp_model
+from anycsp.search.exact_translation import Positions, Translation
+
+FOREVER = 1e9
+"""Seconds of a solve without a deadline."""
+STOPPING = 0.01
+"""Seconds between two requests to stop: one that comes before CP-SAT listens is lost."""
+
+
+class CpSat:
+    """`solve` returns when CP-SAT has an answer, or was stopped, or its time is over."""
+
+    def __init__(
+        self,
+        translation: Translation,
+        found: Callable[[Positions], None],
+        *,
+        model: Any = None,
+        deadline: Deadline = NEVER,
+        workers: int = 1,
+        seed: int = 0,
+    ) -> None:
+        """`model` is a variant of the translation's own; `found` hears every solution, in the solving thread."""
+        self._cp, self._translation, self._found = cp_model(), translation, found
+        self._model = translation.model if model is None else model
+        self._solver = self._cp.CpSolver()
+        self._solver.parameters.max_time_in_seconds = min(max(deadline.left, 0.001), FOREVER)
+        self._solver.parameters.num_workers = workers
+        self._solver.parameters.random_seed = seed % 2**31
+        self.bound: float | None = None
+        """No solution is better than this, in the model's own objective."""
+        self.proved = self.infeasible = False
+        self._stopped = False
+
+    def solve(self) -> None:
+        if self._stopped:
+            return
+        if self._translation.optimises:
+            self._solver.best_bound_callback = self._take_bound
+        status = self._solver.solve(self._model, self._callback())
+        self.infeasible = status == self._cp.INFEASIBLE
+        self.proved = status == self._cp.OPTIMAL
+        if self.proved and self._translation.optimises:
+            self.bound = self._solver.objective_value
+
+    def _callback(self) -> Any:
+        run = self
+
+        class Watch(self._cp.CpSolverSolutionCallback):  # type: ignore[misc, name-defined]
+            def on_solution_callback(self) -> None:
+                run._found(run._translation.positions(np.array(self.response_proto.solution, dtype=np.int64)))
+                if run._stopped:
+                    self.stop_search()
+
+        return Watch()
+
+    def _take_bound(self, bound: float) -> None:
+        self.bound = bound
+
+    def request_stop(self) -> None:
+        self._stopped = True
+        self._solver.stop_search()
+
+    def stop(self, thread: threading.Thread) -> None:
+        """End the solve that runs in this thread, and wait until the thread has ended."""
+        while thread.is_alive():
+            self.request_stop()
+            thread.join(STOPPING)

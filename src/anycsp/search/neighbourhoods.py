@@ -1,0 +1,178 @@
+"""Large neighbourhoods: most variables of the best assignment are held, and CP-SAT finds the best for the rest.
+
+Which variables are let go is chosen among several kinds of neighbourhoods. None leads everywhere, so a bandit chooses
+by what has paid so far, and the size follows what CP-SAT can finish within a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anycsp.model.expressions import Variable, scope_of
+from anycsp.model.problem import Problem
+from anycsp.search.exact_translation import Positions, Translation
+
+IntArray = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+FIRST_SIZE = 0.2
+"""The part of the variables that the first neighbourhoods let go."""
+SMALLEST, LARGEST = 4, 0.8
+"""The fewest variables, and the largest part of them: beyond it is the whole problem in other words."""
+GROWTH, SHRINKAGE = 1.25, 0.8
+"""Sizes grow where CP-SAT settles a neighbourhood within its slice, and shrink where it finds nothing in time."""
+FEW_VALUED = 3
+"""An objective over no more variables than this is one that others bound, such as the end of a schedule: holding them
+would hold the objective."""
+FORGETTING = 0.95
+"""What earlier successes are worth a round later: what paid at the beginning need not pay near the end."""
+
+
+class Neighbourhoods:
+    """The neighbourhoods of one problem and what each has brought."""
+
+    def __init__(self, problem: Problem, rng: np.random.Generator) -> None:
+        self._problem, self._rng = problem, rng
+        defined = np.zeros(problem.num_variables, dtype=np.bool_)
+        defined[list(problem.definitions)] = True
+        self._decisions = np.flatnonzero(~defined)
+        self._always_free = defined
+        scopes = [block.scope_of(row) for block in problem.blocks for row in range(len(block)) if block.arity[row] > 1]
+        self._scopes: list[IntArray] = scopes
+        self._of_variable: list[list[int]] = [[] for _ in range(problem.num_variables)]
+        for number, scope in enumerate(scopes):
+            for x in scope.tolist():
+                self._of_variable[x].append(number)
+        objective = problem.objective
+        own = [] if objective is None or objective.expression is None else scope_of(objective.expression)
+        self._valued = np.array(own, dtype=np.int64)
+        if len(own) <= FEW_VALUED:
+            self._always_free[own] = True
+        self._kinds: dict[str, Callable[[Positions, int], Bools]] = {
+            "random": self._random,
+            "constraint": self._around_constraint,
+            "value": self._of_like_value,
+            "conflict": self._around_conflicts,
+        }
+        if len(own) > FEW_VALUED:
+            self._kinds["objective"] = self._around_objective
+        self._paid = dict.fromkeys(self._kinds, 1.0)
+        self._tried = dict.fromkeys(self._kinds, 2.0)
+        self._size = dict.fromkeys(self._kinds, max(SMALLEST, FIRST_SIZE * len(self._decisions)))
+        self._chosen = "random"
+
+    # ── choosing ─────────────────────────────────────────────────────────────────────────────────────
+
+    def draw(self, positions: Positions) -> Bools:
+        """[variables]: those to let go, by Thompson sampling from what each kind has paid."""
+        draws = {k: self._rng.beta(self._paid[k], max(self._tried[k] - self._paid[k], 0.1)) for k in self._kinds}
+        self._chosen = max(draws, key=lambda kind: draws[kind])
+        return self._kinds[self._chosen](positions, round(self._size[self._chosen])) | self._always_free
+
+    def book(self, *, improved: bool, settled: bool) -> None:
+        """What the last neighbourhood brought: something better, an answer in time, or neither."""
+        kind = self._chosen
+        for counts in (self._paid, self._tried):
+            counts[kind] = max(FORGETTING * counts[kind], 0.2 if counts is self._paid else 0.4)
+        self._paid[kind] += improved
+        self._tried[kind] += 1.0
+        factor = GROWTH if settled else 1.0 if improved else SHRINKAGE
+        most = max(SMALLEST, LARGEST * len(self._decisions))
+        self._size[kind] = min(most, max(SMALLEST, factor * self._size[kind]))
+
+    # ── kinds ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _random(self, positions: Positions, size: int) -> Bools:
+        return self._flags(self._rng.permutation(self._decisions)[:size])
+
+    def _around_constraint(self, positions: Positions, size: int) -> Bools:
+        """What is near a variable: those it shares constraints with, and theirs."""
+        return self._grown([int(self._rng.choice(self._decisions))], size)
+
+    def _of_like_value(self, positions: Positions, size: int) -> Bools:
+        """Those whose values are nearest to some value: what happens at one time, or is in one place."""
+        values = self._problem.values(positions)[self._decisions]
+        middle = values[self._rng.integers(len(values))]
+        distance = np.abs(values - middle) + self._rng.random(len(values))
+        return self._flags(self._decisions[np.argsort(distance)[:size]])
+
+    def _around_conflicts(self, positions: Positions, size: int) -> Bools:
+        """The variables of violated constraints, and what is near them; any where nothing is violated."""
+        violated: list[int] = []
+        for block in self._problem.blocks:
+            for row in np.flatnonzero(~block.satisfied(self._problem.domains, positions)).tolist():
+                violated += block.scope_of(row).tolist()
+        if not violated:
+            return self._around_constraint(positions, size)
+        return self._grown(self._rng.permutation(np.unique(violated)).tolist()[:size], size)
+
+    def _around_objective(self, positions: Positions, size: int) -> Bools:
+        """Some variables of the objective, and what is near them."""
+        seeds = self._rng.permutation(self._valued)[: max(1, size // 4)]
+        return self._grown(seeds.tolist(), size)
+
+    def _grown(self, seeds: list[int], size: int) -> Bools:
+        """The seeds and what shares constraints with them, breadth first, constraints in random order."""
+        free, frontier, used = dict.fromkeys(seeds), list(seeds), set[int]()
+        while frontier and len(free) < size:
+            x = frontier.pop(int(self._rng.integers(min(len(frontier), 4))))
+            for number in self._rng.permutation(self._of_variable[x]).tolist():
+                if number in used or len(free) >= size:
+                    continue
+                used.add(number)
+                near = [y for y in self._rng.permutation(self._scopes[number]).tolist() if y not in free]
+                near = near[: size - len(free)]
+                free.update(dict.fromkeys(near))
+                frontier += near
+        return self._flags(np.array(list(free)[:size], dtype=np.int64))
+
+    def _flags(self, variables: IntArray) -> Bools:
+        flags = np.zeros(self._problem.num_variables, dtype=np.bool_)
+        flags[variables] = True
+        return flags
+
+
+def machines_of(problem: Problem) -> list[dict[int, int]]:
+    """By the global constraints that were posted: the tasks that do not overlap, length by variable of its start."""
+    machines = []
+    for kind, operands, _ in problem.whole:
+        if kind != "no_overlap" or any(len(origin) != 1 for origin in operands[0]):
+            continue
+        tasks = [(origin[0], length[0]) for origin, length in zip(*operands, strict=True)]
+        machines.append({x.index: l for x, l in tasks if isinstance(x, Variable) and isinstance(l, int)})
+    return machines
+
+
+def restricted(
+    translation: Translation,
+    positions: Positions,
+    free: Bools,
+    better_than: float | None,
+    machines: Sequence[Mapping[int, int]] = (),
+) -> Any:
+    """The model with all but the free variables held where they are, and only what is better than a value of its
+    objective left. Tasks of a machine are held in their order instead: a schedule whose times are held cannot move."""
+    model = translation.model.clone()
+    proto, exact = model.proto, translation.exact
+    ordered = np.zeros_like(free)
+    for machine in machines:
+        held = sorted((x for x in machine if not free[x]), key=lambda x: exact.domains[x].values[positions[x]])
+        ordered[held] = True
+        for x, following in pairwise(held):
+            model.add(exact.number(x).expression + machine[x] <= exact.number(following).expression)
+    for x in np.flatnonzero(~free & ~ordered).tolist():
+        value = translation.internal(x, int(positions[x]))
+        domain = proto.variables[exact.variables[x].index].domain
+        domain.clear()
+        domain.extend([value, value])
+    if better_than is not None:
+        # CP-SAT keeps Σ and shows scale · (Σ + offset); the domain is that of Σ, which it always minimises.
+        objective = proto.objective
+        scale = objective.scaling_factor or 1.0
+        objective.domain.extend([-(2**61), round(better_than / scale - objective.offset) - 1])
+    return model

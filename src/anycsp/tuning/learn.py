@@ -1,0 +1,163 @@
+"""`anycsp learn`: everything that could make searches of a user's own instances faster, and an honest table of it.
+
+Settings of the compiled search are tuned on most of the instances. A network is trained where the one for this kind of
+problem is near enough the compiled search for training to close the gap. What was best on the instances held out is
+kept in a folder that `solve --model` takes.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anycsp.neural.models import Model, load_model, save_model
+from anycsp.neural.models.store import RUN_MODEL
+from anycsp.search.choose import choose_model
+from anycsp.search.heuristic import FILE, Heuristic, save_heuristic
+from anycsp.tuning.instances import Family, Laboratory, Measured
+from anycsp.tuning.measure import Gain, Searcher, gain
+from anycsp.tuning.tune import Report, Tuner
+
+TUNING = 0.6
+"""The share of the time for settings; training, where it is promising, has as much as judging after it."""
+TRAINING = 0.2
+PROMISING = 3.0
+"""A network more than so many times slower than the default is not trained: no fine-tuning has gained more than that
+(research/)."""
+WORTH_SECONDS = 0.05
+"""Nor is it where the default reaches its targets sooner than this: there is nothing to gain."""
+TRIED = 6
+"""Instances on which that is decided."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One way to search, on the held-out instances."""
+
+    name: str
+    solved: float
+    """Share of the searches that violate nothing in the end."""
+    seconds: float
+    """Geometric mean of the processor time to a target."""
+    quality: float
+    """Mean violated weight in the end, or the mean value of an objective."""
+    gain: Gain | None
+    """Over the default."""
+    searcher: Searcher = None
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What was learnt."""
+
+    rows: Sequence[Row]
+    best: Row
+    remark: str
+    """Why a network was or was not trained."""
+
+
+class Learner:
+    """Learn from the instances of a folder."""
+
+    def __init__(
+        self, folder: str, *, limit: float, seeds: int = 3, seed: int = 0, processes: int = 1, report: Report = print
+    ) -> None:
+        self._limit, self._seeds, self._seed, self._report = limit, seeds, seed, report
+        self._processes = processes
+        self._family = Family(f"files:{folder}", {}, seed, 64)
+
+    def run(self, minutes: float, out: Path, command: Sequence[str] = ()) -> Lesson:
+        began = time.perf_counter()
+        out.mkdir(parents=True, exist_ok=True)
+        self._report(f"{len(self._family.problems)} instances to learn from")
+        tuner = Tuner(
+            self._family,
+            limit=self._limit, seeds=self._seeds, seed=self._seed, processes=self._processes,
+            journal=out / "journal.jsonl", report=self._report,
+        )  # fmt: skip
+        tuned = tuner.search(minutes * TUNING)
+        network, remark = self._network(minutes * TRAINING, out)
+        self._report(remark)
+        candidates = {"default": None, "tuned": tuned, "network": network}
+        with Laboratory(self._family.to_judge(64), self._limit, self._processes) as laboratory:
+            measured = laboratory.judge(list(candidates.values()), self._seeds)
+        rows = _rows(candidates, measured)
+        best = max(rows, key=lambda row: 1.0 if row.gain is None else row.gain.speedup)
+        lesson = Lesson(rows, best, remark)
+        spent = round((time.perf_counter() - began) / 60, 1)
+        _keep(lesson, out, {"command": " ".join(command), "minutes": spent, "seed": self._seed, **_told(best)})
+        return lesson
+
+    def _network(self, minutes: float, out: Path) -> tuple[Model, str]:
+        """The network of this kind of problem, trained on where that is promising, and why it was or was not."""
+        model = load_model(choose_model(self._family.problems[0]))
+        few = replace(self._family, count=TRIED)
+        with Laboratory(few, self._limit, self._processes) as laboratory:
+            default, network = laboratory.judge([None, model], 1)
+        slower = math.exp(float((network.costs - default.costs).mean()))
+        facts = f"the network {model.name} is {slower:.3g} times slower than the default"
+        if slower > PROMISING:
+            return model, f"{facts}: too far behind to be trained"
+        if (seconds := math.exp(float(default.costs.mean()))) < WORTH_SECONDS:
+            return model, f"{facts}, which needs {seconds:.2g} s only: not trained"
+        if find_spec("torch") is None:
+            return model, f"{facts}: worth training, which needs torch: pip install 'anycsp[train]'"
+        from anycsp.training.config import TrainingConfig
+        from anycsp.training.trainer import Trainer
+
+        settings = TrainingConfig(
+            distribution=self._family.name, start_from=model.name, policy=model.weights.config,
+            updates=0, minutes=minutes, seed=self._seed,
+        )  # fmt: skip
+        Trainer(settings, out / "training").run()
+        return load_model(out / "training"), f"{facts}: trained on for {minutes:.2g} minutes"
+
+
+def _rows(candidates: Mapping[str, Searcher], measured: Sequence[Measured]) -> list[Row]:
+    default = measured[0].costs
+    return [
+        Row(
+            name,
+            float(m.solved.mean()),
+            math.exp(float(m.costs.mean())),
+            float(np.mean(m.quality)),
+            None if name == "default" else gain(default, m.costs),
+            searcher,
+        )
+        for (name, searcher), m in zip(candidates.items(), measured, strict=True)
+    ]
+
+
+def _told(row: Row) -> dict[str, Any]:
+    if row.gain is None:
+        return {}
+    return {"speedup": round(row.gain.speedup, 3), "interval": [round(row.gain.low, 3), round(row.gain.high, 3)]}
+
+
+def _keep(lesson: Lesson, out: Path, provenance: dict[str, Any]) -> None:
+    """The best alone: `solve --model OUT` takes what is there."""
+    (out / FILE).unlink(missing_ok=True)
+    (out / RUN_MODEL).unlink(missing_ok=True)
+    searcher = lesson.best.searcher
+    if isinstance(searcher, Model):
+        save_model(replace(searcher, training={**searcher.training, "learn": provenance}), out / RUN_MODEL)
+        return
+    heuristic = replace(searcher or Heuristic(), provenance=provenance)
+    save_heuristic(
+        heuristic, out / FILE, f"Made by `anycsp learn`: what was best on held-out instances, {lesson.best.name}."
+    )
+
+
+def table(lesson: Lesson, line: Callable[[str], None]) -> None:
+    """The closing table."""
+    line(f"{'search':<10}{'solved':>8}{'s to target':>13}{'in the end':>12}  times as fast (95% interval)")
+    for row in lesson.rows:
+        faster = "1" if row.gain is None else str(row.gain)
+        line(f"{row.name:<10}{row.solved:>8.0%}{row.seconds:>13.3g}{row.quality:>12.4g}  {faster}")
