@@ -87,11 +87,11 @@ Search::External external_of(nb::callable function) {
 }
 
 std::shared_ptr<PackedNetwork> make_network(const nb::dict& weights, const Layout& layout, const nb::dict& options) {
-    return std::make_shared<PackedNetwork>(NumpyWeights(weights), nb::cast<int32_t>(options["hidden"]),
-                                           aggregation_of(nb::cast<std::string>(options["aggregation"])), layout.form,
-                                           Inputs{nb::cast<bool>(options["gain"]), nb::cast<bool>(options["graded"]),
-                                                  layout.constraint_features},
-                                           nb::cast<float>(options["inertia"]), kernels());
+    return std::make_shared<PackedNetwork>(
+        NumpyWeights(weights), nb::cast<int32_t>(options["hidden"]),
+        aggregation_of(nb::cast<std::string>(options["aggregation"])), layout.form,
+        Inputs{nb::cast<bool>(options["gain"]), nb::cast<bool>(options["graded"]), layout.constraint_features},
+        nb::cast<float>(options["inertia"]), kernels());
 }
 
 std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout,

@@ -173,6 +173,7 @@ std::unique_ptr<Penalties> penalties(const Problem& p, const Family& f, const Pe
 
 }  // namespace
 
-extern const FamilyDefinition all_different_family = {"all_different", Kind::all_different, read, label, grade, nullptr, penalties};
+extern const FamilyDefinition all_different_family = {"all_different", Kind::all_different, read, label, grade, nullptr,
+                                                      penalties};
 
 }  // namespace anycsp

@@ -48,7 +48,7 @@ struct Network {
     Norm constraint_norm;
     // [constraint_features][width]: weight_message and kind_message, through constraint1 in the linear form
     const float* constraint_weight = nullptr;
-    Matrix spread;                             // linear: R with ‖R a‖² = 2d·variance of M_C's second layer
+    Matrix spread;  // linear: R with ‖R a‖² = 2d·variance of M_C's second layer
 
     Matrix value1, value2;  // linear: value1 reads [x, exceptional sum]
     Norm value_norm;
@@ -97,8 +97,8 @@ struct RunView {
     const int32_t* exceptions = nullptr;  // in the order of `exceptional_constraint`: the position, or −1
     const uint8_t* labels = nullptr;
     const float* grades = nullptr;  // laid out as labels are; null unless the network reads them
-    float* logits = nullptr;  // [values]
-    uint64_t key = 0;         // step_key of this run and step
+    float* logits = nullptr;        // [values]
+    uint64_t key = 0;               // step_key of this run and step
     float temperature = 1;
     const float* trace = nullptr;  // [constraints] how long each was violated lately; null without guidance
     float guidance = 0;            // what a logit loses where its value leaves all violated, at a trace of 1

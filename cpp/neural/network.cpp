@@ -61,8 +61,8 @@ Norm PackedNetwork::norm(const WeightArrays& arrays, const char* name, int32_t p
             row(arrays, (std::string(name) + ".shift").c_str(), parts)};
 }
 
-PackedNetwork::PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form, Inputs inputs,
-                             float inertia, const Kernels& kernels)
+PackedNetwork::PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form,
+                             Inputs inputs, float inertia, const Kernels& kernels)
     : kernels_(kernels) {
     if (hidden < 1) throw std::invalid_argument("hidden size below 1");
     Network& n = network_;

@@ -131,7 +131,8 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
 
 size_t Search::bytes() const {
     size_t total = state.bytes() + logits.bytes() + trace.bytes() + positions.bytes() + best_positions.bytes() +
-                   rows.bytes() + exceptions.bytes() + critical.bytes() + labels.bytes() + grades.bytes() + scratch_memory_.bytes();
+                   rows.bytes() + exceptions.bytes() + critical.bytes() + labels.bytes() + grades.bytes() +
+                   scratch_memory_.bytes();
     for (const Workspace& w : workspaces_)
         for (const Buffer<float>* b :
              {&w.x, &w.rows, &w.messages, &w.totals, &w.constraints, &w.own, &w.whole, &w.count})
