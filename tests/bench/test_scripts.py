@@ -33,6 +33,7 @@ class Smoke:
 SMOKE = [
     Smoke("golden.py", "--write golden.json --smoke", "answers"),
     Smoke("model_quality.py", "rb --every 10 --time 0.001", "| rb | forced RB | 1 |"),
+    Smoke("model_steps.py", "--models rb --kinds grid-12 queens-20 --tries 2 --steps 30", "| grid-12 | rb |"),
     Smoke("search_quality.py", "--families rb --seconds 0.2 --seeds 1 --instances 1", "| rb | 0.2 s | 1 |"),
     Smoke("search_quality.py", "--outside --seconds 0.2 --seeds 1 --instances 1", "mean difference", "data", slow=True),
     Smoke("speed.py", "--quick --workloads sat --hidden 8", "25 x MaxCut", slow=True),
