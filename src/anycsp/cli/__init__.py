@@ -50,7 +50,8 @@ Examples:
   anycsp check graph.col answer.json
   anycsp info problem.json
 \b
-Exit codes: 10 satisfied, 0 best effort, 2 bad input or usage, 1 internal error.
+Exit codes: 10 satisfied, 20 proved unsatisfiable, 30 proved optimal, 0 best effort, 2 bad input or usage, 1 internal
+error.
 """
 
 
