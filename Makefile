@@ -7,7 +7,7 @@ CPP := $(shell find cpp -name '*.cpp' -o -name '*.h')
 NATIVE := CMakeLists.txt $(CPP)
 WORKERS ?= 2
 
-.PHONY: install demo java test check format docs sanitize fuzz fuzz-short bench-quick clean
+.PHONY: install demo java minizinc test check format docs sanitize fuzz fuzz-short bench-quick clean
 
 install: $(INSTALLED) ## the package with everything it can use, editable, in .venv
 
@@ -37,7 +37,12 @@ java: ## a Java runtime for the tests of XCSP3, where it may be installed
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q default-jre-headless; } \
 	  || echo "no Java: the tests that need SolutionChecker are skipped"
 
-test: install java ## all tests, the fast ones first
+# MiniZinc, and Gecode to check solutions with, for round trips; where they cannot be installed those are skipped.
+minizinc: ## MiniZinc for the tests of fzn-anycsp, where it may be installed
+	@command -v minizinc >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q minizinc fzn-gecode; } \
+	  || echo "no MiniZinc: the tests that need it are skipped"
+
+test: install java minizinc ## all tests, the fast ones first
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 

@@ -4,6 +4,7 @@
     python benchmarks/model_quality.py sat maxcut           # some models
     python benchmarks/model_quality.py --quick              # a tenth of the instances, a tenth of the time
     python benchmarks/model_quality.py maxcut --models DIR  # a model of your own, DIR/maxcut.safetensors
+    python benchmarks/model_quality.py --model universal    # one model for all tests
 
 Files are read from ../shared/data (or --data); Model RB and Max-SAT instances are drawn with fixed seeds that no
 training uses. Every answer is recounted by the independent checker before it counts. One JSON line an instance goes to
@@ -130,12 +131,11 @@ def _formula(clauses: int, arity: int, index: int) -> Problem:
 SETS = {"sat": satlib, "maxcut": gset, "coloring": coloring, "rb": forced_rb, "maxsat": max_k_sat}
 
 
-def run(instance: Instance, models: Path | None, time_scale: float, threads: int | None, seed: int) -> dict[str, Any]:
+def run(instance: Instance, model: str | Path, time_scale: float, threads: int | None, seed: int) -> dict[str, Any]:
     problem = instance.problem()
-    model = load_model(instance.model if models is None else models / f"{instance.model}.safetensors")
     result = solve(
         problem,
-        model=model,
+        model=load_model(model),
         search="neural",
         runs=instance.runs,
         steps=instance.steps,
@@ -178,6 +178,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", metavar="MODEL", help=f"of {', '.join(SETS)}; default all")
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--models", type=Path, help="folder of models in place of the shipped ones")
+    parser.add_argument("--model", help="one model for every test: a shipped name or a path")
     parser.add_argument("--out", type=Path, default=Path("model_quality.jsonl"))
     parser.add_argument("--groups", nargs="*", help="only these tests")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth instance of a test")
@@ -198,9 +199,11 @@ def main() -> None:
             index = position[instance.group] = position.get(instance.group, -1) + 1
             if index % every or (options.groups and instance.group not in options.groups):
                 continue
-            key = f"{options.models or 'shipped'}/{name}/{instance.group}/{instance.name}/{time_scale:g}/{options.seed}"
+            whose = options.model or options.models or "shipped"
+            key = f"{whose}/{name}/{instance.group}/{instance.name}/{time_scale:g}/{options.seed}"
             if key not in done:
-                found = run(instance, options.models, time_scale, options.threads, options.seed)
+                own = name if options.models is None else options.models / f"{name}.safetensors"
+                found = run(instance, options.model or own, time_scale, options.threads, options.seed)
                 done[key] = {"key": key, "model": name, "group": instance.group, "name": instance.name, **found}
                 with options.out.open("a") as file:
                     file.write(json.dumps(done[key]) + "\n")

@@ -87,10 +87,11 @@ Search::External external_of(nb::callable function) {
 }
 
 std::shared_ptr<PackedNetwork> make_network(const nb::dict& weights, const Layout& layout, const nb::dict& options) {
-    return std::make_shared<PackedNetwork>(NumpyWeights(weights), nb::cast<int32_t>(options["hidden"]),
-                                           aggregation_of(nb::cast<std::string>(options["aggregation"])), layout.form,
-                                           nb::cast<bool>(options["gain"]), nb::cast<float>(options["inertia"]),
-                                           kernels());
+    return std::make_shared<PackedNetwork>(
+        NumpyWeights(weights), nb::cast<int32_t>(options["hidden"]),
+        aggregation_of(nb::cast<std::string>(options["aggregation"])), layout.form,
+        Inputs{nb::cast<bool>(options["gain"]), nb::cast<bool>(options["graded"]), layout.constraint_features},
+        nb::cast<float>(options["inertia"]), kernels());
 }
 
 std::unique_ptr<Search> make_search(std::shared_ptr<Problem> problem, std::shared_ptr<Layout> layout,
@@ -165,9 +166,10 @@ void bind_neural(nb::module_& m) {
         .def(
             "__init__",
             [](Layout* self, const std::shared_ptr<Problem>& problem, const std::string& aggregation, int32_t hidden,
-               bool weighted, const std::string& form, int64_t tile_bytes) {
+               bool weighted, bool kinds, const std::string& form, int64_t tile_bytes) {
                 if (tile_bytes < 0) throw std::invalid_argument("negative tile_bytes");
-                new (self) Layout(*problem, aggregation_of(aggregation), hidden, weighted, form.c_str(), tile_bytes);
+                new (self)
+                    Layout(*problem, aggregation_of(aggregation), hidden, weighted, kinds, form.c_str(), tile_bytes);
             },
             nb::keep_alive<1, 2>())
         .def_prop_ro("tiles", [](const Layout& l) { return l.tiles.size(); })

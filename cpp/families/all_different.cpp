@@ -24,16 +24,17 @@ void read(const Problem& p, Family& f, const Arrays& arrays) {
         }
 }
 
-// From a histogram of the values now taken: (C, X = v) is 1 iff the other variables are pairwise different and none
-// of them takes v; excepted values never clash.
-void label(const Problem& p, const Family& f, Range constraints, const EdgeLabels& to) {
+// From a histogram of the values now taken: writes `judged(clashes)` for every value of every slot, where a clash is a
+// variable beyond the first on its value, all others as they are. Excepted values never clash.
+template <class Edges, class Judged>
+void judge_clashes(const Problem& p, const Family& f, Range constraints, const Edges& to, const Judged& judged) {
     const int64_t first_edge = p.edge_start[p.scope_start[f.first_constraint]];
     thread_local std::vector<int32_t> histogram;  // all zero between constraints
     if (histogram.size() < f.bin_counts.size()) histogram.resize(f.bin_counts.size(), 0);
     for (int32_t c = constraints.first; c < constraints.last; ++c) {
         const int32_t begin = p.scope_start[c], end = p.scope_start[c + 1];
         auto bins = [&](int32_t s) { return f.edge_bin.data() + (p.edge_start[s] - first_edge); };
-        int32_t clashes = 0;  // variables beyond the first on their value
+        int32_t clashes = 0;
         for (int32_t s = begin; s < end; ++s) {
             const int32_t bin = bins(s)[to.positions[p.scope[s]]];
             if (f.bin_counts[bin] && histogram[bin]++ > 0) ++clashes;
@@ -41,14 +42,22 @@ void label(const Problem& p, const Family& f, Range constraints, const EdgeLabel
         for (int32_t s = begin; s < end; ++s) {
             const int32_t values = p.domain_size(p.scope[s]), own = bins(s)[to.positions[p.scope[s]]];
             const int32_t counted = f.bin_counts[own];
-            const bool others_clash = clashes - (counted && histogram[own] > 1) > 0;
-            uint8_t* label = to.of(s);
+            const int32_t others_clash = clashes - (counted && histogram[own] > 1);
+            auto* out = to.of(s);
             histogram[own] -= counted;  // the other variables only
-            for (int32_t v = 0; v < values; ++v) label[v] = !others_clash && histogram[bins(s)[v]] == 0;
+            for (int32_t v = 0; v < values; ++v) out[v] = judged(others_clash + (histogram[bins(s)[v]] > 0));
             histogram[own] += counted;
         }
         for (int32_t s = begin; s < end; ++s) histogram[bins(s)[to.positions[p.scope[s]]]] = 0;
     }
+}
+
+void label(const Problem& p, const Family& f, Range constraints, const EdgeLabels& to) {
+    judge_clashes(p, f, constraints, to, [](int32_t clashes) { return clashes == 0; });
+}
+
+void grade(const Problem& p, const Family& f, Range constraints, const EdgeGrades& to) {
+    judge_clashes(p, f, constraints, to, [](int32_t clashes) { return static_cast<float>(clashes); });
 }
 
 // Memory holds a histogram bin for every value a constraint's variables can take, then every constraint's number of
@@ -164,7 +173,7 @@ std::unique_ptr<Penalties> penalties(const Problem& p, const Family& f, const Pe
 
 }  // namespace
 
-extern const FamilyDefinition all_different_family = {"all_different", Kind::all_different, read, label, nullptr,
+extern const FamilyDefinition all_different_family = {"all_different", Kind::all_different, read, label, grade, nullptr,
                                                       penalties};
 
 }  // namespace anycsp

@@ -63,6 +63,6 @@ Violation relabel(const Problem& p, const Family& f, Range constraints, const Ex
 
 }  // namespace
 
-extern const FamilyDefinition clause_family = {"clause", Kind::clause, read, label, relabel, nullptr};
+extern const FamilyDefinition clause_family = {"clause", Kind::clause, read, label, nullptr, relabel, nullptr};
 
 }  // namespace anycsp

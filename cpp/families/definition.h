@@ -22,6 +22,9 @@ struct FamilyDefinition {
     // Writes the labels of all edges of the constraints. Null where only Python can.
     void (*label)(const Problem&, const Family&, Range constraints, const EdgeLabels&);
 
+    // Writes the grades of all edges of the constraints. Null where a violated one is no nearer than another: 1 − label.
+    void (*grade)(const Problem&, const Family&, Range constraints, const EdgeGrades&);
+
     // Families that label at most one value of a slot 0: brings the exceptions of the constraints up to date and sums
     // what is violated. Null elsewhere.
     Violation (*relabel)(const Problem&, const Family&, Range constraints, const Exceptions&);

@@ -87,6 +87,6 @@ std::unique_ptr<Penalties> penalties(const Problem& p, const Family& f, const Pe
 
 }  // namespace
 
-extern const FamilyDefinition dense_family = {"dense", Kind::dense, read, label, nullptr, penalties};
+extern const FamilyDefinition dense_family = {"dense", Kind::dense, read, label, nullptr, nullptr, penalties};
 
 }  // namespace anycsp

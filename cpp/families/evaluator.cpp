@@ -49,20 +49,32 @@ class EvaluatedPenalties : public Penalties {
     const int32_t steps_;
 };
 
+// Calls `each(slot, distances)` for every slot of the constraints.
+template <class Each>
+void for_distances(const Problem& p, const Family& f, Range constraints, const int32_t* positions, const Each& each) {
+    thread_local std::vector<int64_t> distances;
+    for (int32_t c = constraints.first; c < constraints.last; ++c) {
+        f.evaluator->prepare(c, positions);
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+            distances.resize(p.domain_size(p.scope[s]));
+            f.evaluator->slot(s, positions, distances.data());
+            each(s, distances);
+        }
+    }
+}
+
 }  // namespace
 
 void label_evaluated(const Problem& p, const Family& f, Range constraints, const EdgeLabels& to) {
-    thread_local std::vector<int64_t> distances;
-    for (int32_t c = constraints.first; c < constraints.last; ++c) {
-        f.evaluator->prepare(c, to.positions);
-        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
-            const int32_t values = p.domain_size(p.scope[s]);
-            distances.resize(values);
-            f.evaluator->slot(s, to.positions, distances.data());
-            uint8_t* label = to.of(s);
-            for (int32_t v = 0; v < values; ++v) label[v] = distances[v] == 0;
-        }
-    }
+    for_distances(p, f, constraints, to.positions, [&](int32_t slot, const std::vector<int64_t>& distances) {
+        std::transform(distances.begin(), distances.end(), to.of(slot), [](int64_t far) { return far == 0; });
+    });
+}
+
+void grade_evaluated(const Problem& p, const Family& f, Range constraints, const EdgeGrades& to) {
+    for_distances(p, f, constraints, to.positions, [&](int32_t slot, const std::vector<int64_t>& distances) {
+        std::transform(distances.begin(), distances.end(), to.of(slot), grade_of_distance);
+    });
 }
 
 std::unique_ptr<Penalties> evaluated_penalties(const Problem& p, const Family& f, const PenaltyOptions& options) {

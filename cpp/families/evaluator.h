@@ -36,6 +36,7 @@ class Evaluator {
 };
 
 void label_evaluated(const Problem&, const Family&, Range constraints, const EdgeLabels&);
+void grade_evaluated(const Problem&, const Family&, Range constraints, const EdgeGrades&);
 std::unique_ptr<Penalties> evaluated_penalties(const Problem&, const Family&, const PenaltyOptions&);
 
 // The definition of a family whose evaluator is `E(problem, family, arrays)`.
@@ -45,6 +46,7 @@ constexpr FamilyDefinition evaluated(const char* name) {
             Kind::evaluated,
             [](const Problem& p, Family& f, const Arrays& arrays) { f.evaluator = std::make_shared<E>(p, f, arrays); },
             label_evaluated,
+            grade_evaluated,
             nullptr,
             evaluated_penalties};
 }

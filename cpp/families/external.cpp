@@ -63,6 +63,7 @@ std::unique_ptr<Penalties> penalties(const Problem& p, const Family& f, const Pe
 
 }  // namespace
 
-extern const FamilyDefinition external_family = {"external", Kind::external, read, nullptr, nullptr, penalties};
+extern const FamilyDefinition external_family = {"external", Kind::external, read,     nullptr,
+                                                 nullptr,    nullptr,        penalties};
 
 }  // namespace anycsp

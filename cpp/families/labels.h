@@ -1,6 +1,7 @@
 // L_E of one assignment: where families write it.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "core/problem.h"
@@ -17,6 +18,21 @@ struct EdgeLabels {
 
     uint8_t* of(int32_t slot) const { return labels + start[slot]; }
 };
+
+// How far each constraint is from holding if the edge's variable alone took the edge's value: 0 where the label is 1,
+// else at least 1. Laid out as labels are.
+struct EdgeGrades {
+    const int32_t* positions;  // [variables]
+    const int64_t* start;      // [slots] a slot's first grade
+    float* grades;
+
+    float* of(int32_t slot) const { return grades + start[slot]; }
+};
+
+// Of sums, extrema, rules: the size of an error counts by its logarithm, whatever the scale of the constraint.
+inline float grade_of_distance(int64_t distance) {
+    return distance == 0 ? 0.f : 1.f + std::log2(static_cast<float>(distance));
+}
 
 // The exceptions of families that label at most one value of a slot 0. They are kept twice, for the constraints and for
 // the values to read (neural/kernels.h, RunView), and written only where they change, which soon is at few slots in a

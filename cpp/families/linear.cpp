@@ -29,7 +29,7 @@ void read(const Problem& p, Family& f, const Arrays& arrays) {
 
 }  // namespace
 
-extern const FamilyDefinition linear_family = {"linear",         Kind::linear, read,
-                                               label_sums<Term>, nullptr,      sum_penalties<Term>};
+extern const FamilyDefinition linear_family = {"linear", Kind::linear,       read, label_sums<Term>, grade_sums<Term>,
+                                               nullptr,  sum_penalties<Term>};
 
 }  // namespace anycsp

@@ -45,6 +45,6 @@ Violation relabel(const Problem& p, const Family& f, Range constraints, const Ex
 
 }  // namespace
 
-extern const FamilyDefinition matching_family = {"matching", Kind::matching, read, label, relabel, nullptr};
+extern const FamilyDefinition matching_family = {"matching", Kind::matching, read, label, nullptr, relabel, nullptr};
 
 }  // namespace anycsp

@@ -29,6 +29,7 @@ void read(const Problem& p, Family& f, const Arrays& arrays) {
 
 }  // namespace
 
-extern const FamilyDefinition sum_family = {"sum", Kind::sum, read, label_sums<Term>, nullptr, sum_penalties<Term>};
+extern const FamilyDefinition sum_family = {"sum",   Kind::sum,          read, label_sums<Term>, grade_sums<Term>,
+                                            nullptr, sum_penalties<Term>};
 
 }  // namespace anycsp

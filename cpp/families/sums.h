@@ -18,9 +18,9 @@ inline void read_comparison(Family& f, const Arrays& arrays, const char* unknown
     for (int32_t op : f.op) require(op >= LE && op <= GT, unknown_operator);
 }
 
-// From the residual, sum − bound.
-template <class Term>
-void label_sums(const Problem& p, const Family& f, Range constraints, const EdgeLabels& to) {
+// From the residual, sum − bound: writes what `judged(op, residual)` says for every value of every slot.
+template <class Term, class Edges, class Judged>
+void judge_sums(const Problem& p, const Family& f, Range constraints, const Edges& to, const Judged& judged) {
     const Term term(p, f);
     for (int32_t c = constraints.first; c < constraints.last; ++c) {
         const int32_t begin = p.scope_start[c], end = p.scope_start[c + 1];
@@ -30,10 +30,21 @@ void label_sums(const Problem& p, const Family& f, Range constraints, const Edge
         for (int32_t s = begin; s < end; ++s) {
             const int32_t values = p.domain_size(p.scope[s]);
             const int64_t others = residual - term(s, to.positions[p.scope[s]]);
-            uint8_t* label = to.of(s);
-            for (int32_t v = 0; v < values; ++v) label[v] = holds(op, others + term(s, v));
+            auto* out = to.of(s);
+            for (int32_t v = 0; v < values; ++v) out[v] = judged(op, others + term(s, v));
         }
     }
+}
+
+template <class Term>
+void label_sums(const Problem& p, const Family& f, Range constraints, const EdgeLabels& to) {
+    judge_sums<Term>(p, f, constraints, to, [](int32_t op, int64_t residual) { return holds(op, residual); });
+}
+
+template <class Term>
+void grade_sums(const Problem& p, const Family& f, Range constraints, const EdgeGrades& to) {
+    judge_sums<Term>(p, f, constraints, to,
+                     [](int32_t op, int64_t residual) { return grade_of_distance(distance(op, residual)); });
 }
 
 // Memory holds every constraint's difference, sum − bound.

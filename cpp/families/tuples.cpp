@@ -161,6 +161,6 @@ std::unique_ptr<Penalties> penalties(const Problem& p, const Family& f, const Pe
 
 }  // namespace
 
-extern const FamilyDefinition tuples_family = {"tuples", Kind::tuples, read, label, nullptr, penalties};
+extern const FamilyDefinition tuples_family = {"tuples", Kind::tuples, read, label, nullptr, nullptr, penalties};
 
 }  // namespace anycsp

@@ -28,10 +28,11 @@ inline void clear(float* to, int64_t count, float value = 0.f) {
 
 // ── encode: x = E([h, L_V]), and what constraints gather from x ────────────────────────────────────────────────────
 
-// violated[p]: weight of X's constraints that its value p alone would leave violated; `weight(c)` of constraint c.
-// Returns the weight of all of them.
-template <class Weight>
-float violated_weight(const Topology& t, const RunView& run, int32_t x, float* violated, Weight weight) {
+// violated[p]: weight of X's constraints that its value p alone would leave violated; `weight(c)` of constraint c, and
+// `of_label(i)` how much of it counts at label i. Returns the weight of all of them.
+template <class Weight, class OfLabel>
+float violated_weight(const Topology& t, const RunView& run, int32_t x, float* violated, Weight weight,
+                      OfLabel of_label) {
     const int32_t values = t.value_start[x + 1] - t.value_start[x];
     float degree = 0;
     for (int32_t p = 0; p < values; ++p) violated[p] = 0;
@@ -43,8 +44,8 @@ float violated_weight(const Topology& t, const RunView& run, int32_t x, float* v
         }
         for (int32_t i = tile->labelled_start[x]; i < tile->labelled_start[x + 1]; ++i) {
             const float w = weight(tile->first + t.labelled_constraint[i]);
-            const uint8_t* label = run.labels + t.labelled_label[i];
-            for (int32_t p = 0; p < values; ++p) violated[p] += label[p] ? 0.f : w;
+            const int64_t label = t.labelled_label[i];
+            for (int32_t p = 0; p < values; ++p) violated[p] += of_label(label + p) * w;
             degree += w;
         }
     }
@@ -53,9 +54,18 @@ float violated_weight(const Topology& t, const RunView& run, int32_t x, float* v
 
 // Most problems are unweighted, and then no constraint need be looked up.
 inline float violated_weight(const Topology& t, const RunView& run, const float* weights, int32_t x, float* violated) {
-    if (!weights) return violated_weight(t, run, x, violated, [](int32_t) { return 1.f; });
-    return violated_weight(t, run, x, violated, [weights](int32_t c) { return weights[c]; });
+    auto violates = [&](int64_t i) { return run.labels[i] ? 0.f : 1.f; };
+    if (!weights) return violated_weight(t, run, x, violated, [](int32_t) { return 1.f; }, violates);
+    return violated_weight(t, run, x, violated, [weights](int32_t c) { return weights[c]; }, violates);
 }
+
+// far[p]: the same, but every constraint counts by how far from satisfied it would be.
+inline void graded_weight(const Topology& t, const RunView& run, const float* weights, int32_t x, float* far) {
+    auto weight = [weights](int32_t c) { return weights ? weights[c] : 1.f; };
+    violated_weight(t, run, x, far, weight, [&](int64_t i) { return run.grades[i]; });
+}
+
+inline float clipped(float x, float most) { return x > most ? 1.f : x < -most ? -1.f : x / most; }
 
 // What the encoder's first layer adds for L_V and the gain features: its starting values, one row a value.
 void encoder_inputs(const Network& n, const Topology& t, const RunView& run, Scratch& s, Block block, float* out) {
@@ -64,15 +74,22 @@ void encoder_inputs(const Network& n, const Topology& t, const RunView& run, Scr
         const int32_t values = t.value_start[x + 1] - t.value_start[x], now = run.positions[x];
         float degree = 0;
         if (n.gain) degree = violated_weight(t, run, t.constraint_weight, x, s.scalar);
+        if (n.graded) graded_weight(t, run, t.constraint_weight, x, s.far);
         for (int32_t p = 0; p < values; ++p, out += width) {
             const bool chosen = p == now;
             for (int j = 0; j < width; j += kLanes)
                 store(out + j, load(n.encoder1.bias + j) + (chosen ? load(n.encoder_chosen + j) : Vec{}));
             if (!n.gain) continue;
             const float gain = s.scalar[now] - s.scalar[p];  // what moving X alone to p would satisfy more
-            const float clipped = gain > 2.f ? 1.f : gain < -2.f ? -1.f : 0.5f * gain;
-            const float feature[3] = {gain / __builtin_sqrtf(degree + 1.f), clipped, __builtin_log1pf(s.scalar[p])};
-            for (int f = 0; f < 3; ++f)
+            const float scale = 1.f / __builtin_sqrtf(degree + 1.f);
+            float feature[6] = {gain * scale, clipped(gain, 2.f), __builtin_log1pf(s.scalar[p])};
+            if (n.graded) {
+                const float nearer = s.far[now] - s.far[p];
+                feature[3] = nearer * scale;
+                feature[4] = clipped(nearer, 4.f);
+                feature[5] = __builtin_log1pf(s.far[p]);
+            }
+            for (int f = 0; f < (n.graded ? 6 : 3); ++f)
                 for (int j = 0; j < width; j += kLanes)
                     store(out + j, load(out + j) + feature[f] * load(n.encoder_gain + f * width + j));
         }
@@ -214,16 +231,16 @@ void constrain(const Network& n, const Topology& t, const RunView& run, const Wo
     // MEAN divides by the edges of the constraint; weights enter the message; in the linear form y has been through
     // M_C's first matrix already, its bias and ReLU remain.
     const bool mean = n.aggregation == Aggregation::mean;
-    if (mean || linear || t.weight_features)
+    if (mean || linear || t.features)
         for (int i = 0; i < rows; ++i) {
             const int32_t c = block.first + i;
             const float scale = mean ? 1.f / t.constraint_edges[c] : 1.f;
-            const float* feature = t.weight_features ? t.weight_features + 2 * int64_t(c) : nullptr;
+            const float* feature = t.features ? t.features + n.constraint_features * int64_t(c) : nullptr;
             for (int j = 0; j < width; j += kLanes) {
                 Vec sum = load(y + i * width + j) * scale;
                 if (feature)
-                    sum +=
-                        feature[0] * load(n.constraint_weight + j) + feature[1] * load(n.constraint_weight + width + j);
+                    for (int f = 0; f < n.constraint_features; ++f)
+                        sum += feature[f] * load(n.constraint_weight + f * width + j);
                 if (linear) sum = positive(sum + load(n.constraint1_bias + j));
                 store(y + i * width + j, sum);
             }

@@ -33,20 +33,22 @@ struct Network {
     int32_t hidden = 0, width = 0;  // d, and d padded to whole vectors
     Aggregation aggregation = Aggregation::max;
     Form form = Form::direct;
-    bool gain = false;
+    bool gain = false, graded = false;  // the features of policy.py
+    int32_t constraint_features = 0;    // of weight_features
     float inertia = 0;
     const float* initial_state = nullptr;
 
     Matrix encoder1, encoder2, value_message;
     Norm encoder_norm, value_message_norm;
     const float* encoder_chosen = nullptr;  // the column of L_V
-    const float* encoder_gain = nullptr;    // [3][width]
+    const float* encoder_gain = nullptr;    // [3, or graded 6][width]
 
     Matrix constraint1, constraint2;  // linear: constraint1 without its bias, on the value side
     const float* constraint1_bias = nullptr;
     Norm constraint_norm;
-    const float* constraint_weight = nullptr;  // [2][width]: weight_message, through constraint1 in the linear form
-    Matrix spread;                             // linear: R with ‖R a‖² = 2d·variance of M_C's second layer
+    // [constraint_features][width]: weight_message and kind_message, through constraint1 in the linear form
+    const float* constraint_weight = nullptr;
+    Matrix spread;  // linear: R with ‖R a‖² = 2d·variance of M_C's second layer
 
     Matrix value1, value2;  // linear: value1 reads [x, exceptional sum]
     Norm value_norm;
@@ -70,7 +72,7 @@ struct Topology {
     const int32_t *value_start = nullptr, *scope_start = nullptr, *scope = nullptr;
     const float* constraint_edges = nullptr;   // [constraints] Σ domain sizes of the scope
     const float* constraint_weight = nullptr;  // [constraints] relative weight, null where all are 1
-    const float* weight_features = nullptr;    // [constraints][2], null where all are zero
+    const float* features = nullptr;           // [constraints][constraint_features], null where all are zero
     const int64_t* label_start = nullptr;      // [slots] a slot's first label; −1 in exceptional families
     const float* degree = nullptr;             // [variables] slots
     bool any_exceptional = false, any_labelled = false;
@@ -94,8 +96,9 @@ struct RunView {
     const int32_t* rows = nullptr;        // [slots] the row of `Work::rows` an exceptional slot contributes, or null
     const int32_t* exceptions = nullptr;  // in the order of `exceptional_constraint`: the position, or −1
     const uint8_t* labels = nullptr;
-    float* logits = nullptr;  // [values]
-    uint64_t key = 0;         // step_key of this run and step
+    const float* grades = nullptr;  // laid out as labels are; null unless the network reads them
+    float* logits = nullptr;        // [values]
+    uint64_t key = 0;               // step_key of this run and step
     float temperature = 1;
     const float* trace = nullptr;  // [constraints] how long each was violated lately; null without guidance
     float guidance = 0;            // what a logit loses where its value leaves all violated, at a trace of 1
@@ -133,7 +136,7 @@ struct Scratch {
     float *a = nullptr, *b = nullptr;         // [rows][width], twice that for `a` in the linear form
     float *zh = nullptr, *gates = nullptr;    // [rows][2·width]
     float *pool = nullptr, *pool2 = nullptr;  // [variables][width]
-    float* scalar = nullptr;                  // [rows]
+    float *scalar = nullptr, *far = nullptr;  // [rows]
     Collected collected;                      // with one tile: of a group of blocks
     Ahead ahead;
     double (*now)() = nullptr;  // null unless profiling

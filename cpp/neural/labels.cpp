@@ -21,4 +21,13 @@ Violation relabel(const Problem& p, const Chunk& chunk, const Labels& run) {
     return sum_violated(p, chunk, [&](int32_t c) { return !run.satisfied(p, f, c); });
 }
 
+void regrade(const Problem& p, const Chunk& chunk, const EdgeLabels& labels, float* grades) {
+    const Family& f = p.families[chunk.family];
+    if (f.exceptional()) return;
+    if (f.definition->grade) return f.definition->grade(p, f, chunk, {labels.positions, labels.start, grades});
+    for (int32_t s = p.scope_start[chunk.first]; s < p.scope_start[chunk.last]; ++s)
+        for (int32_t v = 0; v < p.domain_size(p.scope[s]); ++v)
+            grades[labels.start[s] + v] = labels.of(s)[v] ? 0.f : 1.f;
+}
+
 }  // namespace anycsp

@@ -23,4 +23,7 @@ void clear(const Problem& problem, const Labels& run);
 // Relabels the constraints of a chunk and sums what they violate. Labels of external families are there already.
 Violation relabel(const Problem& problem, const Chunk& chunk, const Labels& run);
 
+// Brings the grades of a chunk up to date with its labels.
+void regrade(const Problem& problem, const Chunk& chunk, const EdgeLabels& labels, float* grades);
+
 }  // namespace anycsp

@@ -48,24 +48,31 @@ std::vector<float> relative_weights(const Problem& p) {
     return result;
 }
 
+// The columns of KIND in tensors.py.
+constexpr int32_t kKinds = 6;
+
+int32_t kind_column(Kind kind) {
+    switch (kind) {
+        case Kind::clause: return 0;
+        case Kind::matching: return 1;
+        case Kind::dense:
+        case Kind::tuples: return 2;
+        case Kind::linear:
+        case Kind::sum: return 3;
+        case Kind::all_different: return 4;
+        default: return 5;
+    }
+}
+
 }  // namespace
 
-Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool weighted, const char* wanted,
+Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool weighted, bool kinds, const char* wanted,
                int64_t tile_bytes)
     : form(choose_form(p, aggregation, wanted)), relative_weight(relative_weights(p)) {
     constraint_edges.resize(p.constraints);
     for (int32_t c = 0; c < p.constraints; ++c)
         constraint_edges[c] = static_cast<float>(p.edge_start[p.scope_start[c + 1]] - p.edge_start[p.scope_start[c]]);
-    if (weighted) {
-        weight_features.resize(2 * size_t(p.constraints));
-        bool any = false;
-        for (int32_t c = 0; c < p.constraints; ++c) {
-            weight_features[2 * c] = std::log(relative_weight[c]);
-            weight_features[2 * c + 1] = p.hard[c] ? 1.f : 0.f;
-            any = any || weight_features[2 * c] != 0 || p.hard[c];
-        }
-        if (!any) weight_features.clear();
-    }
+    describe_constraints(p, weighted, kinds);
 
     // Labels are stored for families that are not exceptional, one family after another.
     bool any_labelled = false, any_exceptional = false;
@@ -96,7 +103,7 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
     topology.constraint_edges = constraint_edges.data();
     const bool differ = std::any_of(relative_weight.begin(), relative_weight.end(), [](float w) { return w != 1.f; });
     topology.constraint_weight = differ ? relative_weight.data() : nullptr;
-    topology.weight_features = weight_features.empty() ? nullptr : weight_features.data();
+    topology.features = features.empty() ? nullptr : features.data();
     topology.label_start = label_start.data();
     topology.degree = degree.data();
     topology.tiles = tiles.data();
@@ -108,6 +115,25 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
     topology.labelled_label = labelled_label.data();
     topology.any_exceptional = any_exceptional;
     topology.any_labelled = any_labelled;
+}
+
+// Weight and hardness, then arity and kind.
+void Layout::describe_constraints(const Problem& p, bool weighted, bool kinds) {
+    constraint_features = (weighted ? 2 : 0) + (kinds ? 1 + kKinds : 0);
+    features.resize(size_t(constraint_features) * p.constraints);
+    float* to = features.data();
+    for (int32_t c = 0; c < p.constraints; ++c) {
+        if (weighted) {
+            *to++ = std::log(relative_weight[c]);
+            *to++ = p.hard[c] ? 1.f : 0.f;
+        }
+        if (kinds) {
+            *to++ = std::log2(static_cast<float>(p.scope_start[c + 1] - p.scope_start[c])) / 4;
+            to[kind_column(p.families[p.family_of[c]].kind)] = 1;
+            to += kKinds;
+        }
+    }
+    if (std::all_of(features.begin(), features.end(), [](float f) { return f == 0; })) features.clear();
 }
 
 void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {

@@ -19,7 +19,8 @@ struct Chunk : Range {
 
 struct Layout {
     Form form = Form::direct;
-    std::vector<float> constraint_edges, relative_weight, weight_features, degree;
+    std::vector<float> constraint_edges, relative_weight, features, degree;
+    int32_t constraint_features = 0;  // columns of `features`: those of tensors.py
     std::vector<int64_t> label_start;
     int64_t labels = 0;
     std::vector<int32_t> exceptional_start, exceptional_constraint;  // starts: [tiles][variables + 1]
@@ -39,12 +40,13 @@ struct Layout {
     Topology topology;         // views of the above and of the problem
 
     // tile_bytes: messages kept at once; 0 for the default.
-    Layout(const Problem& problem, Aggregation aggregation, int32_t hidden, bool weighted, const char* form,
+    Layout(const Problem& problem, Aggregation aggregation, int32_t hidden, bool weighted, bool kinds, const char* form,
            int64_t tile_bytes);
     Layout(const Layout&) = delete;
     Layout& operator=(const Layout&) = delete;
 
   private:
+    void describe_constraints(const Problem& problem, bool weighted, bool kinds);
     void cut_blocks(const Problem& problem, int32_t hidden, int64_t tile_bytes);
     void sort_slots(const Problem& problem);
 };

@@ -61,8 +61,8 @@ Norm PackedNetwork::norm(const WeightArrays& arrays, const char* name, int32_t p
             row(arrays, (std::string(name) + ".shift").c_str(), parts)};
 }
 
-PackedNetwork::PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
-                             float inertia, const Kernels& kernels)
+PackedNetwork::PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form,
+                             Inputs inputs, float inertia, const Kernels& kernels)
     : kernels_(kernels) {
     if (hidden < 1) throw std::invalid_argument("hidden size below 1");
     Network& n = network_;
@@ -70,18 +70,20 @@ PackedNetwork::PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggrega
     n.width = (hidden + kernels.lanes - 1) / kernels.lanes * kernels.lanes;
     n.aggregation = aggregation;
     n.form = form;
-    n.gain = gain;
+    n.gain = inputs.gain;
+    n.graded = inputs.graded;
+    n.constraint_features = inputs.constraint_features;
     n.inertia = inertia;
     n.initial_state = row(arrays, "initial_state", 1);
     n.encoder1 = matrix(arrays, "encoder1", 1, 1);
     n.encoder_chosen = row(arrays, "encoder_chosen", 1);
-    if (gain) n.encoder_gain = row(arrays, "encoder_gain", 3);
+    if (n.gain) n.encoder_gain = row(arrays, "encoder_gain", n.graded ? 6 : 3);
     n.encoder2 = matrix(arrays, "encoder2", 1, 1);
     n.encoder_norm = norm(arrays, "encoder_norm", 1);
     n.value_message = matrix(arrays, "value_message", 2, 1);
     n.value_message_norm = norm(arrays, "value_message_norm", 2);
     n.constraint1 = matrix(arrays, "constraint1", 1, 1);
-    n.constraint_weight = row(arrays, "constraint_weight", 2);
+    if (n.constraint_features) n.constraint_weight = row(arrays, "constraint_weight", n.constraint_features);
     if (form == Form::linear) {
         n.constraint1_bias = row(arrays, "constraint1_bias", 1);
         n.spread = matrix(arrays, "spread", 1, 1);

@@ -26,10 +26,16 @@ class WeightArrays {
     virtual WeightArray get(const std::string& name) const = 0;
 };
 
+// What a policy reads beside the paper's inputs.
+struct Inputs {
+    bool gain = false, graded = false;
+    int32_t constraint_features = 0;
+};
+
 // Owns what a Network points to.
 class PackedNetwork {
   public:
-    PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form, bool gain,
+    PackedNetwork(const WeightArrays& arrays, int32_t hidden, Aggregation aggregation, Form form, Inputs inputs,
                   float inertia, const Kernels& kernels);
     PackedNetwork(const PackedNetwork&) = delete;
     PackedNetwork& operator=(const PackedNetwork&) = delete;

@@ -72,6 +72,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     exceptions = Buffer<int32_t>(runs * layout->exceptional_constraint.size());
     critical = Buffer<int32_t>(has_clauses(p) ? runs * p.constraints : 0);
     labels = Buffer<uint8_t>(runs * layout->labels);
+    grades = Buffer<float>(network->view().graded ? runs * layout->labels : 0);
     current.resize(runs * p.instances);
     best_score.resize(runs * p.instances);
     partial_.resize(runs * layout->chunks.size());
@@ -98,7 +99,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     const size_t group = t.tile_count == 1 ? (layout->largest_group + 63) / 64 * 64 : 0;  // collects for one at a time
     const size_t whole = t.tile_count == 1 ? of_group * width * whole_rows(t, network->view()) : 0;
     const size_t per_thread = (block * (linear ? 2 : 1) + block + 2 * block + 2 * block + 2 * of_block) * width +
-                              padded + group * (width + 1) + whole;
+                              2 * padded + group * (width + 1) + whole;
     scratch_memory_ = Buffer<float>(per_thread * options.threads);
     scratch_.resize(options.threads);
     for (int i = 0; i < options.threads; ++i) {
@@ -115,6 +116,7 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
         for (float** buffer : {&s.pool, &s.pool2}) *buffer = take(of_block * width);
         s.collected = {take(group * width), take(whole), take(group)};
         s.scalar = take(padded);
+        s.far = take(padded);
     }
 
     instance_start_.assign(p.instances + 1, p.variables);
@@ -129,7 +131,8 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
 
 size_t Search::bytes() const {
     size_t total = state.bytes() + logits.bytes() + trace.bytes() + positions.bytes() + best_positions.bytes() +
-                   rows.bytes() + exceptions.bytes() + critical.bytes() + labels.bytes() + scratch_memory_.bytes();
+                   rows.bytes() + exceptions.bytes() + critical.bytes() + labels.bytes() + grades.bytes() +
+                   scratch_memory_.bytes();
     for (const Workspace& w : workspaces_)
         for (const Buffer<float>* b :
              {&w.x, &w.rows, &w.messages, &w.totals, &w.constraints, &w.own, &w.whole, &w.count})
@@ -154,6 +157,7 @@ RunView Search::run_view(int32_t run, uint64_t key) {
     view.rows = part(rows, run, layout->place.size());
     view.exceptions = part(exceptions, run, layout->exceptional_constraint.size());
     view.labels = part(labels, run, layout->labels);
+    view.grades = part(grades, run, layout->labels);
     view.logits = logits.data() + run * values;
     view.key = key;
     view.temperature = temperature[run];
@@ -178,6 +182,7 @@ void Search::relabel_run(int32_t run, Each&& each) {
         Scratch& s = scratch_[thread];
         const double begin = s.now ? s.now() : 0;
         partial_[run * chunks.size() + i] = relabel(*problem, chunks[i], view);
+        if (network->view().graded) regrade(*problem, chunks[i], view.edges, part(grades, run, layout->labels));
         if (s.now) s.seconds[kRelabel] += s.now() - begin - s.reading;
     });
     Violation* total = current.data() + size_t(run) * problem->instances;

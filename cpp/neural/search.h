@@ -59,7 +59,7 @@ class Search {
     int64_t step = 0;
 
     // run-major
-    Buffer<float> state, logits, trace;
+    Buffer<float> state, logits, trace, grades;
     Buffer<int32_t> positions, best_positions, rows, exceptions, critical;
     Buffer<uint8_t> labels;
     std::vector<Violation> current;   // [runs][instances]

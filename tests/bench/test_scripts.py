@@ -26,24 +26,27 @@ class Smoke:
     arguments: str
     says: str
     needs: str = ""
-    """Words among "data" and "java": what may be missing here."""
+    """Words among "data", "java" and "minizinc": what may be missing here."""
     slow: bool = False
 
 
 SMOKE = [
     Smoke("golden.py", "--write golden.json --smoke", "answers"),
     Smoke("model_quality.py", "rb --every 10 --time 0.001", "| rb | forced RB | 1 |"),
+    Smoke("model_steps.py", "--models rb --kinds grid-12 queens-20 --tries 2 --steps 30", "| grid-12 | rb |"),
     Smoke("search_quality.py", "--families rb --seconds 0.2 --seeds 1 --instances 1", "| rb | 0.2 s | 1 |"),
     Smoke("search_quality.py", "--outside --seconds 0.2 --seeds 1 --instances 1", "mean difference", "data", slow=True),
     Smoke("speed.py", "--quick --workloads sat --hidden 8", "25 x MaxCut", slow=True),
     Smoke("training_step.py", "--rounds 1 --workloads smoke", "2 x MaxCut"),
     Smoke("building.py", "--smoke", "queens by expressions"),
     Smoke("startup.py", "--smoke", "import anycsp"),
+    Smoke("tuned.py", "knapsack knapsack --set items=20 --seconds 0.05 --instances 2 --seeds 1", "as fast on 2 inst"),
     Smoke("limits.py", "--smoke --out limits", "late by CPU"),
     Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
     Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
     Smoke("randcsp.py", "--smoke", "3 colours", slow=True),
+    Smoke("minizinc.py", "--smoke --out minizinc", "1 solutions, of which 1 pass", "minizinc", slow=True),
     Smoke("xcsp3_table.py", f"{ROOT / 'examples'} --seconds 0.5", "| magic-square.xml | CSP | 9 | 9 |", "java"),
 ]
 
@@ -77,6 +80,8 @@ def test_the_script_runs(smoke: Smoke, tmp_path: Path, request: pytest.FixtureRe
         request.getfixturevalue("data")
     if "java" in smoke.needs and shutil.which("java") is None:
         pytest.skip("no Java")
+    if "minizinc" in smoke.needs and not (shutil.which("minizinc") and shutil.which("fzn-gecode")):
+        pytest.skip("no MiniZinc")
     ended = run(smoke.script, smoke.arguments, tmp_path)
     assert ended.returncode == 0, ended.stderr
     assert smoke.says in ended.stdout

@@ -15,15 +15,15 @@ def test_a_distribution_gets_its_own_model(name: str) -> None:
         assert choose_model(distributions.draw(distributions.get(name), 3, index)) == name
 
 
-def test_other_constraints_get_the_general_model() -> None:
+def test_other_constraints_get_the_universal_model() -> None:
     problem = Problem()
     problem.add_variables(4, range(4))
     problem.add_all_different([0, 1, 2, 3])
-    assert choose_model(problem) == "general"
+    assert choose_model(problem) == "universal"
     ternary = Problem()
     ternary.add_variables(3, range(3))
     ternary.add_table([0, 1, 2], [[0, 1, 2], [1, 2, 0]])
-    assert choose_model(ternary) == "general"
+    assert choose_model(ternary) == "universal"
 
 
 @pytest.mark.parametrize(("arity", "bound"), [(3, 5.19), (4, 10.74), (5, 21.83)])

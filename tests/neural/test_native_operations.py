@@ -18,7 +18,7 @@ from anycsp.neural.native_ops import fastest
 from anycsp.neural.operations import Operations
 from anycsp.neural.policy import TORCH, PolicyNetwork
 from anycsp.neural.tensors import TensorGraph
-from anycsp.neural.weights import AGGREGATIONS, PolicyConfig
+from anycsp.neural.weights import AGGREGATIONS, FEATURES, PolicyConfig
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="the native module is not built")
 
@@ -198,8 +198,8 @@ def test_repeating_gives_the_same_bits(graph: TensorGraph, how: str) -> None:
 def test_value_features_equal_the_references(graph: TensorGraph) -> None:
     positions = positions_of(graph, 3)
     labels = graph.labels(positions)
-    for gain in (False, True):
-        ours, theirs = (ops.value_features(graph, positions, labels, gain) for ops in (fastest(), TORCH))
+    for which in FEATURES:
+        ours, theirs = (ops.value_features(graph, positions, labels, which) for ops in (fastest(), TORCH))
         torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-6)
 
 
@@ -291,7 +291,7 @@ def test_bad_input_raises(graph: TensorGraph) -> None:
         lambda: ops.choice(graph, torch.randn(RUNS, graph.num_values - 1), positions, 0.0, False, None),
         lambda: ops.choice(graph, torch.randn(RUNS, graph.num_values), positions.int(), 0.0, False, None),
         lambda: ops.draw(graph, torch.randn(RUNS, graph.num_values), 0, range(RUNS + 1), 0),
-        lambda: ops.value_features(graph, positions + 100, labels, True),
+        lambda: ops.value_features(graph, positions + 100, labels, "gain"),
         lambda: ops.labels(graph, positions - 1),
         lambda: ops.labels(graph, positions[:, 1:]),
         lambda: ops.satisfied_weight(graph, labels, graph.relative_weight[1:].contiguous()),

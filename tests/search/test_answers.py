@@ -186,3 +186,25 @@ def test_the_demand_for_another_answer_takes_no_digits_of_the_score() -> None:
     problem.add(x[0] == 0, weight=1e6)
     result = solve(problem, solutions=3, search="local")
     assert [list(answer.assignment.values()) for answer in result.solutions] == [[0, 1], [1, 0]]
+
+
+def test_a_variable_added_after_the_answer_is_named() -> None:
+    problem = Problem()
+    x, y = problem.add_variables(2, range(3))
+    problem.add(x < y)
+    result = solve(problem, time_limit=1)
+    z = problem.add_variable(0, 5, "late")
+    assert result[x + y] == result[x] + result[y]
+    for what in (z, "late", x + z):
+        with pytest.raises(ProblemError, match="'late' was added after"):
+            result[what]
+
+
+def test_an_objective_beside_wishes_is_refused_whatever_they_weigh() -> None:
+    for weight in (1, 2):
+        problem = Problem()
+        a, b = problem.add_variables(2, range(3))
+        problem.add(a > b, weight=weight)
+        problem.minimize(a)
+        with pytest.raises(ProblemError, match="beside soft constraints"):
+            solve(problem, time_limit=1)

@@ -123,7 +123,7 @@ def test_training_brings_a_small_policy_to_its_teacher(tmp_path: Path) -> None:
     )
     trainer = Trainer(config, tmp_path / "run")
     measured = [trainer.update()["divergence"] for _ in range(60)]
-    trainer.pool.close()
+    trainer.close()
     assert sum(measured[-5:]) < 0.2 * sum(measured[:5])
     assert trainer.policy.config.hidden == 8
 

@@ -39,7 +39,7 @@ STRUCTURED: dict[str, dict[str, object]] = {
     "all-interval": {"n": [6, 12]},
 }
 """Distributions of draws that have a solution, with parameters that make them small."""
-NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat", *STRUCTURED)
+NAMES = ("rb", "forced-rb", "coloring", "colorable", "maxcut", "sat", "maxsat", "parity", *STRUCTURED)
 
 
 def draws(name: str, count: int, **parameters: object) -> list[Problem]:

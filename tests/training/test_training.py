@@ -62,7 +62,7 @@ CONFIGS = sorted((ROOT / "configs").rglob("*.toml"))
 def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
     kept = {f"policy.{k}": v for k, v in trainer.policy.state_dict().items()}
     kept |= {f"averaged.{k}": v for k, v in trainer.averaged.state_dict().items()}
-    kept |= {f"pool.{k}": v for k, v in vars(trainer.pool.state).items()}
+    kept |= {f"pool.{k}": v for k, v in vars(trainer.subjects[0].pool.state).items()}
     return {name: tensor.clone() for name, tensor in kept.items()}
 
 
@@ -189,7 +189,7 @@ def test_resume_equals_uninterrupted(tmp_path: Path, config: TrainingConfig) -> 
     for _ in range(7):
         first.update()
     first.save()
-    first.pool.close()
+    first.close()
     second = Trainer.resume(tmp_path / "parts")
     second.run()
     assert second.counters.update == whole.counters.update == 12
@@ -278,7 +278,7 @@ def test_a_resumed_run_keeps_what_its_state_depends_on(tmp_path: Path) -> None:
     trainer = Trainer(SMALL, tmp_path)
     trainer.update()
     trainer.save()
-    trainer.pool.close()
+    trainer.close()
     assert Trainer.resume(tmp_path, ["learning_rate=1e-3", "updates=30"]).config.updates == 30
     for override in ("policy.hidden=16", "seed=5", "parameters.n=13", "instances=5", "distribution=maxcut"):
         with pytest.raises(ConfigError, match="a resumed run keeps its"):
@@ -286,7 +286,8 @@ def test_a_resumed_run_keeps_what_its_state_depends_on(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    facts = {"config": {}, "counters": {}}
+    progress = {"next_index": 0, "slots": [], "norm": 0, "scale_square": [], "scale_weight": []}
+    facts = {"config": {}, "counters": {}, "subjects": [progress]}
     checkpoint.write(tmp_path, {"w": torch.ones(3)}, facts)
 
     def torn(descriptor: int) -> None:
@@ -319,7 +320,9 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) ->
     trainer.update()
     before = {k: v.clone() for k, v in trainer.policy.state_dict().items()}
     handle = trainer.policy.initial_state.register_hook(lambda grad: grad * float("nan"))
-    trainer.pool.slots[0].depth = trainer.pool.slots[0].lifetime  # a fresh instance, so that the hook is reached
+    trainer.subjects[0].pool.slots[0].depth = (
+        trainer.subjects[0].pool.slots[0].lifetime
+    )  # a fresh instance, so that the hook is reached
     trainer.update()
     handle.remove()
     assert trainer.counters.skipped == 1
@@ -327,7 +330,7 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_counted(tmp_path: Path) ->
     trainer.update()
     assert trainer.counters.skipped == 1
     assert not all(torch.equal(v, before[k]) for k, v in trainer.policy.state_dict().items())
-    trainer.pool.close()
+    trainer.close()
 
 
 def test_an_exploding_gradient_is_skipped_counted_and_not_taken_for_usual(tmp_path: Path) -> None:
@@ -342,7 +345,7 @@ def test_an_exploding_gradient_is_skipped_counted_and_not_taken_for_usual(tmp_pa
     trainer.update()
     assert trainer.counters.skipped == 1
     assert all(torch.equal(v, before[k]) for k, v in trainer.policy.state_dict().items())
-    trainer.pool.close()
+    trainer.close()
 
 
 def test_averaged_weights_are_the_running_mean_of_the_equation(tmp_path: Path) -> None:
@@ -353,7 +356,7 @@ def test_averaged_weights_are_the_running_mean_of_the_equation(tmp_path: Path) -
         decay = min(0.75, update / (update + 1))  # a plain mean first: the initial weights are soon forgotten
         expected = decay * expected + (1 - decay) * dict(trainer.policy.named_parameters())[name].detach()
     assert torch.allclose(dict(trainer.averaged.named_parameters())[name], expected, atol=1e-6)
-    trainer.pool.close()
+    trainer.close()
 
 
 def test_sigterm_ends_training_with_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
@@ -382,7 +385,7 @@ def test_a_profile_accounts_for_the_time_and_changes_nothing(tmp_path: Path) -> 
     for trainer in (plain, profiled):
         for _ in range(3):
             trainer.update()
-        trainer.pool.close()
+        trainer.close()
     expected, got = weights(plain), weights(profiled)
     assert all(torch.equal(expected[name], got[name]) for name in expected)
     assert profiled.profile is not None
@@ -397,7 +400,7 @@ def test_carried_searches_keep_their_state_when_others_are_replaced(tmp_path: Pa
     trainer = Trainer(replace(SMALL, lifetime="fixed"), tmp_path)
     for _ in range(3):
         trainer.update()
-    pool = trainer.pool
+    pool = trainer.subjects[0].pool
     carried, old = pool.slots[1], pool.state.positions.clone()
     best = pool.state.best.clone()
     pool.slots[0].depth = pool.slots[0].lifetime
@@ -418,10 +421,11 @@ def test_a_run_leaves_model_logs_and_curves(tmp_path: Path) -> None:
     assert model.training["validation"]["10"] == counters.best
     with open(tmp_path / "validation.csv") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["update"]) for row in rows] == [1, 2]
+    assert [int(row["update"]) for row in rows] == [0, 1, 2]
     assert min(float(row["depth_10"]) for row in rows) == pytest.approx(counters.best, rel=1e-4)
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
-    assert [e["event"] for e in events] == ["start", "validation", "train", "validation", "end"]
+    judged = ["validation", "reference", "reference"]
+    assert [e["event"] for e in events] == ["start", *judged, "validation", "train", "validation", "end"]
     assert TrainingConfig.read(tmp_path / "config.toml").updates == 2
 
 
@@ -435,5 +439,5 @@ def test_training_beats_the_untrained_policy(tmp_path: Path) -> None:
     counters = Trainer(config, tmp_path / "trained").run()
     validation = ValidationSet(config.validation_distribution(), 32)
     before = validation.measure(untrained.policy, (40,))[40]
-    untrained.pool.close()
+    untrained.close()
     assert counters.best < 0.5 * before

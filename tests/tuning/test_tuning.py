@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from anycsp import ModelError, Problem, clock, distributions, native, solve
 from anycsp.cli import run
-from anycsp.neural.models import load_model
+from anycsp.formats import write
 from anycsp.search.heuristic import Heuristic, heuristic_of, load_heuristic, save_heuristic, shipped_heuristics
 from anycsp.search.local import STRATEGIES, LocalSearch
 from anycsp.search.parameters import PARAMETERS
@@ -288,18 +288,27 @@ def test_learning_from_a_folder_ends_with_a_table_and_something_to_solve_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _learn(tmp_path, capsys, minutes=0.03)
-    assert not (tmp_path / "learnt" / "training").exists(), "nothing to gain"
 
 
 @pytest.mark.slow
-def test_a_network_that_is_near_is_trained(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("quasigroup", {"order": 16}), ("timetable", {"classes": [4, 6], "hours": [15, 20]})],
+)
+def test_a_gain_that_is_claimed_is_there_on_fresh_instances(
+    name: str, parameters: dict[str, object], tmp_path: Path
 ) -> None:
-    pytest.importorskip("torch")
-    monkeypatch.setattr(learn, "WORTH_SECONDS", 0.0)
-    monkeypatch.setattr(learn, "PROMISING", math.inf)
-    _learn(tmp_path, capsys, minutes=0.2)
-    assert load_model(tmp_path / "learnt" / "training").training["minutes"] > 0
+    folder = tmp_path / "instances"
+    folder.mkdir()
+    for k, problem in enumerate(distributions.get(name, **parameters).sample(1, 60)):
+        write(problem, folder / f"{k}.json")
+    lesson = learn.Learner(str(folder), limit=0.3, report=lambda line: None).run(0.5, tmp_path / "learnt")
+    with Laboratory(Family(name, parameters, 77_000_000, 30), 0.3) as laboratory:
+        default, learnt = laboratory.judge([None, lesson.best.searcher], 3)
+    fresh = gain(default.costs, learnt.costs)
+    assert fresh.high > 1, "what is kept is not slower than the default"
+    if lesson.best.gain is not None and lesson.best.gain.low > 1:
+        assert fresh.speedup > 1, "a gain beyond doubt is one elsewhere too"
 
 
 def _learn(tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: float) -> None:

@@ -34,6 +34,7 @@ COMMANDS = {
     "plot": "Draw the curves of a training run, or what a search found over time.",
     "bench": "Run the paper's experiments against real baselines, resumable.",
     "report": "Tables and figures from the results of bench.",
+    "minizinc": "Make anycsp a solver of MiniZinc.",
     "models": "List the shipped models, or show the card of one.",
     "version": "Print the version.",
 }
@@ -88,8 +89,9 @@ def anycsp(ctx: click.Context) -> None:
     """anycsp: one learned search for any constraint problem.
 
     Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), QUBO (.qubo, .coo),
-    pseudo-Boolean problems (.opb, .wbo), weighted CSPs (.wcsp, .cfn), constraint models (XCSP3) and anything else as
-    JSON, compressed or not, and searches for an assignment that satisfies all constraints, or as many as it can.
+    pseudo-Boolean problems (.opb, .wbo), weighted CSPs (.wcsp, .cfn), constraint models (XCSP3, FlatZinc) and anything
+    else as JSON, compressed or not, and searches for an assignment that satisfies all constraints, or as many as
+    possible.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from anycsp.cli.options import colors_option, guidance_option, temperature_option
 from anycsp.errors import AnyCSPError
+
+if TYPE_CHECKING:
+    from anycsp.search.result import Result
+
+OF_A_MODEL = ("neural", "hybrid")
+"""The searches that a model leads."""
 
 
 @click.command()
@@ -18,6 +25,13 @@ from anycsp.errors import AnyCSPError
     default="auto",
     show_default=True,
     help="auto, a shipped model, a .safetensors file, or a training run's folder.",
+)
+@click.option(
+    "--search",
+    "searches",
+    multiple=True,
+    metavar="SEARCH",
+    help="As of solve; neural where none is given, and several are compared on the same files.",
 )
 @click.option("--steps", type=click.IntRange(min=1), help="Steps of every search.")
 @click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for every file.")
@@ -31,6 +45,7 @@ from anycsp.errors import AnyCSPError
 def evaluate(
     files: tuple[Path, ...],
     model: str,
+    searches: tuple[str, ...],
     steps: int | None,
     time_limit: float | None,
     runs: int | None,
@@ -41,7 +56,12 @@ def evaluate(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Search every file, or every file of a folder, with MODEL and print what stays unsatisfied."""
+    """Search every file, or every file of a folder, and print what stays unsatisfied.
+
+    \b
+    anycsp evaluate instances --model runs/mine --steps 200
+    anycsp evaluate instances --model runs/mine --search neural --search local --time-limit 1
+    """
     from anycsp.distributions.folder import problem_files
     from anycsp.formats import read
     from anycsp.neural.guidance import as_guidance
@@ -50,35 +70,43 @@ def evaluate(
     from anycsp.search import solve
 
     loaded = model if model == "auto" else load_model(model)
-    violated, solved = [], 0
     paths = [path for given in files for path in (problem_files(str(given), "*") if given.is_dir() else [given])]
     if not paths:
         raise AnyCSPError(f"{files[0]}: a folder without readable files")
+    compared = searches or ("neural",)
+    results: dict[str, list[Result]] = {search: [] for search in compared}
     for path in paths:
         problem = read(path) if colors is None else read(path, colors=colors)
-        result = solve(
-            problem,
-            model=loaded,
-            search="neural",
-            steps=steps,
-            time_limit=time_limit,
-            runs=runs,
-            temperature=None if temperature is None else as_temperature(temperature),
-            guidance=None if guidance is None else as_guidance(guidance),
-            seed=seed,
-            threads=threads,
-        )
-        violated.append(result.violated_weight)
-        solved += result.satisfied
-        if as_json:
-            facts = {"file": str(path), **result.to_json()}
-            del facts["assignment"]
-            click.echo(json.dumps(facts))
-        else:
-            objective = f"  {result.objective['kind']} {result.objective['value']}" if result.objective else ""
-            click.echo(
-                f"{path.name}: {result.violated} of {result.constraints} unsatisfied{objective}  "
-                f"({result.steps} steps, {result.seconds:.1f} s)"
+        for search, found in results.items():
+            result = solve(
+                problem,
+                model=loaded if search in OF_A_MODEL else "auto",
+                search=search,
+                steps=steps,
+                time_limit=time_limit,
+                runs=runs,
+                temperature=None if temperature is None else as_temperature(temperature),
+                guidance=None if guidance is None else as_guidance(guidance),
+                seed=seed,
+                threads=threads,
             )
-    if not as_json:
-        click.echo(f"{solved} of {len(paths)} solved, {sum(violated) / len(violated):.3f} unsatisfied on average")
+            found.append(result)
+            if as_json:
+                facts = {"file": str(path), **result.to_json()}
+                del facts["assignment"]
+                click.echo(json.dumps(facts))
+            else:
+                click.echo(f"{path.name}: {_line(result)}" + (f"  by {search}" if len(compared) > 1 else ""))
+    if as_json:
+        return
+    for search, found in results.items():
+        solved, left = sum(r.satisfied for r in found), sum(r.violated_weight for r in found) / len(found)
+        said = f"{solved} of {len(found)} solved, {left:.3f} unsatisfied on average"
+        seconds = sum(r.seconds for r in found) / len(found)
+        click.echo(said if len(compared) == 1 else f"{search}: {said}, {seconds:.2g} s each")
+
+
+def _line(result: Result) -> str:
+    objective = f"  {result.objective['kind']} {result.objective['value']}" if result.objective else ""
+    done = f"({result.steps} steps, {result.seconds:.1f} s)"
+    return f"{result.violated} of {result.constraints} unsatisfied{objective}  {done}"

@@ -35,8 +35,9 @@ def learn(
 ) -> None:
     """Learn from the instances of FOLDER how to search others like them.
 
-    Settings of the compiled search are tuned, a network is trained where that is promising; what is best on instances
-    held out is kept in OUT, and a table says by how much. Searches of --seconds are measured: give what you will have.
+    Settings of the compiled search are tuned, the network for this kind of problem is measured beside them; what is
+    best on instances held out is kept in OUT, and a table says by how much. Searches of --seconds are measured: give
+    what you will have.
     """
     from anycsp.threads import available_threads
     from anycsp.tuning.learn import Learner, table

@@ -46,13 +46,19 @@ def plot(runs: tuple[Path, ...], out: Path | None) -> None:
 def _curves(runs: Sequence[Path]) -> Any:
     import matplotlib.pyplot as plt
 
+    from anycsp.training.references import load
+
     curves = [(run.name if run.is_dir() else run.stem, _columns(run)) for run in runs]
+    references = [load(run) if run.is_dir() else [] for run in runs]
     depths = sorted({key for _, table in curves for key in table if key.startswith("depth_")}, key=_depth)
     figure, axes = plt.subplots(1, len(depths), figsize=(4 * len(depths), 3.2), squeeze=False)
     for axis, depth in zip(axes[0], depths, strict=True):
         for number, (name, table) in enumerate(curves):  # not every run was validated at every depth
             if depth in table:
                 axis.plot(table["minutes"], table[depth], marker=".", label=name, color=f"C{number}")
+            for reference, style in zip(references[number], ("--", ":"), strict=False):
+                if (left := reference.unsatisfied.get(str(_depth(depth)))) is not None:
+                    axis.axhline(left, linestyle=style, color=f"C{number}", label=f"{name}: {reference.name}")
         axis.set(title=f"after {_depth(depth)} steps", xlabel="minutes of training", ylabel="mean unsatisfied")
         axis.grid(alpha=0.3)
     max(axes[0], key=lambda axis: len(axis.lines)).legend()

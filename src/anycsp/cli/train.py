@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +11,23 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from anycsp.neural.models import Model
+    from anycsp.training.config import TrainingConfig
     from anycsp.training.trainer import Trainer
+
+AUTO, NOTHING = "auto", "none"
+"""What `--from` may be beside a model: the one that `solve --model auto` would take, or random weights."""
 
 
 @click.command()
-@click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+@click.argument("config", required=False)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the run.")
-@click.option("--from", "start_from", metavar="MODEL", help="Begin with a model's weights: a shipped name or a path.")
+@click.option(
+    "--from",
+    "start_from",
+    metavar="MODEL",
+    help="Begin with a model's weights: a shipped name, a path, auto (for such problems) or none.",
+)
 @click.option("--resume", is_flag=True, help="Continue the run in --out from its last checkpoint.")
 @click.option(
     "--allow-hook", is_flag=True, help="Let --resume call the Python function that the run's checkpoint names."
@@ -29,7 +40,7 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No progress display.")
 @click.option("--profile", is_flag=True, help="Print where the time went, by phase.")
 def train(
-    config: Path | None,
+    config: str | None,
     out: Path,
     start_from: str | None,
     resume: bool,
@@ -42,11 +53,15 @@ def train(
 ) -> None:
     """Train a policy as CONFIG says; the best model is OUT/best.safetensors.
 
-    Stops cleanly at Ctrl-C or SIGTERM and can be resumed.
+    CONFIG is a TOML file, or just what to train on: the name of a distribution, or files:DIR for a folder of
+    yours. Then training goes on from the shipped model for such problems, with settings that suit it. Stops
+    cleanly at Ctrl-C or SIGTERM and can be resumed. It ends by saying what the default search leaves on the same
+    instances.
 
     \b
+    anycsp train files:DIR --out runs/mine --minutes 10
+    anycsp train sat --out runs/sat --minutes 10
     anycsp train configs/sat.toml --out runs/sat --minutes 20
-    anycsp train configs/sat.toml --set distribution=files:DIR --out runs/mine --minutes 10
     anycsp train configs/sat.toml --from sat --set learning_rate=1e-4 --out runs/more
     anycsp solve formula.cnf --model runs/mine
     """
@@ -58,6 +73,7 @@ def train(
     import torch
 
     from anycsp.neural.models.store import RUN_MODEL
+    from anycsp.training.references import verdict
 
     torch.set_num_threads(threads or os.cpu_count() or 1)
     if minutes is not None:
@@ -71,8 +87,10 @@ def train(
     counters = trainer.run(quiet=quiet)
     model = out / RUN_MODEL
     spent = f"{counters.update} updates in {counters.seconds / 60:.1f} minutes"
-    if counters.best_update:
+    if math.isfinite(counters.best):
         click.echo(f"{spent}, best validation {counters.best:.4g} at update {counters.best_update}: {model}")
+        if compared := verdict(counters.best, trainer.references):
+            click.echo(compared)
     else:
         click.echo(f"{spent}, not validated yet: {model}; anycsp train --out {out} --resume goes on")
     if profile:
@@ -80,32 +98,69 @@ def train(
 
 
 def _resumed(
-    config: Path | None, out: Path, start_from: str | None, overrides: tuple[str, ...], allow_hook: bool
+    config: str | None, out: Path, start_from: str | None, overrides: tuple[str, ...], allow_hook: bool
 ) -> Trainer:
-    from anycsp.training.config import ConfigError, TrainingConfig
+    from anycsp.training.config import ConfigError
     from anycsp.training.trainer import Trainer
 
     if start_from is not None:
         raise ConfigError("--from begins a new run, --resume continues one: give one of the two")
     trainer = Trainer.resume(out, overrides, allow_hook=allow_hook)
-    if config is not None and (differ := trainer.config.differences(TrainingConfig.read(config, overrides))):
+    if config is not None and (differ := trainer.config.differences(_settings(config, overrides))):
         click.echo(f"settings are those of {out}; {config} differs in {', '.join(differ)}", err=True)
     return trainer
 
 
-def _begun(config: Path | None, out: Path, start_from: str | None, overrides: tuple[str, ...]) -> Trainer:
+def _begun(config: str | None, out: Path, start_from: str | None, overrides: tuple[str, ...]) -> Trainer:
     from anycsp.neural.models import load_model
     from anycsp.training import checkpoint
-    from anycsp.training.config import ConfigError, TrainingConfig
+    from anycsp.training.config import ConfigError
     from anycsp.training.trainer import Trainer
 
     if config is None:
-        raise ConfigError("a new run needs a configuration file, e.g. configs/sat.toml")
+        raise ConfigError("a new run needs a configuration file or a distribution, e.g. sat or files:DIR")
     if (out / checkpoint.FILE).exists():
         raise ConfigError(f"{out} holds a run: --resume continues it, another --out begins a new one")
-    settings = TrainingConfig.read(config, overrides)
-    if start_from is not None:
-        settings = replace(settings, start_from=start_from)
-        if not any(override.startswith("policy") for override in overrides):
-            settings = replace(settings, policy=load_model(start_from).weights.config)
+    settings = _settings(config, overrides)
+    if start_from is None:
+        start_from = settings.start_from or (NOTHING if Path(config).is_file() else AUTO)
+    if start_from == AUTO:
+        from anycsp import distributions
+        from anycsp.search.choose import choose_model
+
+        start_from = choose_model(distributions.draw(settings.training_distribution(), settings.seed, 0))
+    if start_from != NOTHING:
+        settings = _started(settings, load_model(start_from), start_from, overrides)
     return Trainer(settings, out)
+
+
+def _settings(config: str, overrides: tuple[str, ...]) -> TrainingConfig:
+    """Those of a file, or the ready ones with a distribution."""
+    from anycsp import distributions
+    from anycsp.training import config as training_config
+
+    if Path(config).is_file():
+        return training_config.TrainingConfig.read(config, overrides)
+    if config not in distributions.NAMES and config.partition(":")[0] not in ("files", distributions.HOOK):
+        known = ", ".join([*distributions.NAMES, "files:DIR"])
+        raise training_config.ConfigError(f"{config}: neither a configuration file nor a distribution ({known})")
+    ready = Path(training_config.__file__).with_name("ready.toml")
+    return training_config.TrainingConfig.read(ready, (f"distribution={config}", *overrides))
+
+
+def _started(settings: TrainingConfig, start: Model, name: str, overrides: tuple[str, ...]) -> TrainingConfig:
+    """Beginning with a model, and judged with its search settings beside those of the configuration: it shall not lose
+    what the model can."""
+    from anycsp.neural.weights import widened
+
+    settings = replace(settings, start_from=name)
+    # Inputs that the configuration adds are kept: the policy begins by not reading them.
+    if widened(start.weights, settings.policy) is None and not any(text.startswith("policy") for text in overrides):
+        settings = replace(settings, policy=start.weights.config)
+    return replace(
+        settings,
+        guidance=settings.guidance or start.guidance,
+        runs=start.runs,
+        domain=start.domain or 0.0,
+        temperatures=tuple(dict.fromkeys([start.temperature, *settings.temperatures])),
+    )

@@ -30,6 +30,16 @@ HOLDS: tuple[Callable[[Any], Any], ...] = (
 )
 """By operator code: the difference of the two sides decides. Any array of integers will do."""
 
+DISTANCE: tuple[Callable[[Any], Any], ...] = (
+    lambda difference: difference.clip(min=0),
+    lambda difference: (-difference).clip(min=0),
+    abs,
+    lambda difference: (difference == 0) * 1,
+    lambda difference: (difference + 1).clip(min=0),
+    lambda difference: (1 - difference).clip(min=0),
+)
+"""By operator code: how far the difference is from one that satisfies. Any array or tensor of integers will do."""
+
 
 def operator_code(operator: str) -> IntArray:
     """The codes of a block of one constraint."""

@@ -19,6 +19,7 @@ from anycsp.distributions.magic import MagicSequence, MagicSquare
 from anycsp.distributions.maxcut import MaxCut
 from anycsp.distributions.mixture import Mixture
 from anycsp.distributions.parameters import as_list, check_names, described, widened
+from anycsp.distributions.parity import Parity
 from anycsp.distributions.permutations import AllInterval, Queens
 from anycsp.distributions.quasigroup import Quasigroup
 from anycsp.distributions.rb import ForcedRB, ModelRB
@@ -60,6 +61,7 @@ _REGISTRY: dict[str, Callable[..., Distribution]] = {
     "jobshop": JobShop,
     "queens": Queens,
     "all-interval": AllInterval,
+    "parity": Parity,
     "mixture": _mixture,
 }
 NAMES = tuple(_REGISTRY)

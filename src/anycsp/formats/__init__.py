@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ConversionError, FormatError, ProblemError
-from anycsp.formats import bqm, cfn, cnf, col, json_format, mtx, opb, qubo, rudy, wcnf, wcsp, xcsp3
+from anycsp.formats import bqm, cfn, cnf, col, flatzinc, json_format, mtx, opb, qubo, rudy, wcnf, wcsp, xcsp3
 from anycsp.formats.answers import Values, read_literals, read_values, value_lines
 from anycsp.formats.budget import allow_depth
 from anycsp.formats.files import COMPRESSIONS, Source, load, text_source, write_whole
@@ -70,6 +70,7 @@ FORMATS: dict[str, Format] = {
         Format("cfn", "toulbar2 cost function network", (".cfn",), cfn.sniff, cfn.read, None),
         Format("xcsp3", "XCSP3 (constraint models)", (".xml",), xcsp3.sniff, xcsp3.read, None,
                answer=xcsp3.answer, read_answer=xcsp3.read_answer),
+        Format("flatzinc", "FlatZinc (MiniZinc models)", (".fzn",), flatzinc.sniff, flatzinc.read, None),
         Format("rudy", "rudy, Gset (MaxCut)", (".rud", ".rudy", ".mc", ".gset"), rudy.sniff, rudy.read, rudy.write),
     )
 }  # fmt: skip

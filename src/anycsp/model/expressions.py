@@ -49,6 +49,15 @@ MIRRORED = {"lt": "gt", "le": "ge", "ge": "le", "gt": "lt", "eq": "eq", "ne": "n
 LIMIT = 2**62
 """Every intermediate result stays below this, so that 64-bit arithmetic is exact."""
 
+_FURTHER: Mapping[str, Callable[[Any], Any]] = {
+    "le": abs,
+    "ge": abs,
+    "eq": abs,
+    "lt": lambda difference: abs(difference) + 1,
+    "gt": lambda difference: abs(difference) + 1,
+}
+"""How far the sides of a false comparison are from making it true, by their difference."""
+
 
 class Expression:
     """An integer-valued expression; Python's operators build larger ones, elementwise where the other side is an array.
@@ -486,6 +495,11 @@ class Program:
 
     def evaluate(self, slots: Sequence[Any], parameters: Sequence[Any]) -> tuple[Any, Any]:
         """The value and where it is undefined (False where nowhere), broadcasting over arrays or tensors."""
+        values, undefined = self._evaluate(slots, parameters)
+        return values[-1], undefined
+
+    def _evaluate(self, slots: Sequence[Any], parameters: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The value of every node."""
         values: list[Any] = []
         undefined: Any = False
         for node, code in enumerate(self.code):
@@ -498,13 +512,25 @@ class Program:
                 result, bad = _EVALUATE[code]([values[i] for i in at])
                 undefined = bad if undefined is False else undefined if bad is False else undefined | bad
                 values.append(result)
-        return values[-1], undefined
+        return values, undefined
 
     def holds(self, slots: Sequence[Any], parameters: Sequence[Any]) -> Any:
         """Where the expression is defined and not zero."""
         value, undefined = self.evaluate(slots, parameters)
         true = value != 0
         return true if undefined is False else true & (undefined == 0)
+
+    def distance(self, slots: Sequence[Any], parameters: Sequence[Any]) -> Any:
+        """How far from true, 0 where it holds: for a comparison that is defined the difference of its sides, else 1."""
+        values, undefined = self._evaluate(slots, parameters)
+        false = values[-1] == 0
+        result = (false if undefined is False else false | (undefined != 0)) * 1
+        at = self.operands[self.operand_start[-2] :]
+        if len(at) == 2 and OPERATIONS[self.code[-1]] in _FURTHER:
+            further = _FURTHER[OPERATIONS[self.code[-1]]](values[at[0]] - values[at[1]])
+            apart = false if undefined is False else false & (undefined == 0)
+            result = result + apart * (further - 1)
+        return result
 
 
 def compile_expression(expression: Operand) -> tuple[list[int], Program, list[int]]:

@@ -49,7 +49,9 @@ class NativeEngine(Incomplete):
         indices = range(runs) if isinstance(runs, int) else runs
         module = native.module()
         problem = graph.native_problem
-        layout = module.Layout(problem, config.aggregation, config.hidden, config.weighted, form, tile_bytes)
+        layout = module.Layout(
+            problem, config.aggregation, config.hidden, config.weighted, config.kinds, form, tile_bytes
+        )
         self.form, self.tiles = "linear" if layout.linear else "direct", int(layout.tiles)
         options = {
             "first_run": indices.start,
@@ -62,7 +64,8 @@ class NativeEngine(Incomplete):
             "local": config.sampling == "local",
             "hidden": config.hidden,
             "aggregation": config.aggregation,
-            "gain": config.features == "gain",
+            "gain": config.features != "none",
+            "graded": config.features == "graded",
             "inertia": float(policy.arrays["inertia"]) if config.inertia else 0.0,
         }
         network = module.make_network(step_weights(policy, layout.linear), layout, options)

@@ -19,7 +19,7 @@ from torch import Tensor
 from anycsp.constraints.all_different import AllDifferentLabelling
 from anycsp.constraints.base import IntArray, Labelling
 from anycsp.constraints.clause import ClauseLabelling
-from anycsp.constraints.comparison import HOLDS, ComparisonLabelling
+from anycsp.constraints.comparison import DISTANCE, ComparisonLabelling
 from anycsp.constraints.distinct import DistinctLabelling
 from anycsp.constraints.external import ExternalLabelling
 from anycsp.constraints.extremum import NOTHING, ExtremumLabelling
@@ -79,7 +79,27 @@ class Slots:
 
 def labels_of(labelling: Labelling, device: torch.device) -> Labels:
     """The labels of any family's labelling, computed on the device."""
-    return _FAMILIES[type(labelling)](labelling, Slots(labelling, device))
+    slots = Slots(labelling, device)
+    if type(labelling) in _DISTANCES:
+        distances = _DISTANCES[type(labelling)](labelling, slots)
+        return lambda positions: (distances(positions) == 0).to(torch.uint8)
+    return _FAMILIES[type(labelling)](labelling, slots)
+
+
+def grades_of(labelling: Labelling, device: torch.device) -> Labels | None:
+    """As labels, but how far from satisfied the constraint would be, in float32: 0 where the label is 1, else at least
+    1. None where that is all there is to say. The size of an error counts by its logarithm, whatever the scale of the
+    constraint; an all-different counts its clashes."""
+    if type(labelling) not in _DISTANCES:
+        return None
+    distances = _DISTANCES[type(labelling)](labelling, Slots(labelling, device))
+    if isinstance(labelling, AllDifferentLabelling):
+        return lambda positions: distances(positions).to(torch.float32)
+    return lambda positions: graded(distances(positions))
+
+
+def graded(distance: Tensor) -> Tensor:
+    return torch.where(distance == 0, 0.0, 1 + distance.clamp(min=1).to(torch.float32).log2())
 
 
 # ── clauses and tables ───────────────────────────────────────────────────────────────────────────
@@ -176,17 +196,17 @@ def short_table(labelling: ShortTableLabelling, slots: Slots) -> Labels:
 
 
 def _compared(labelling: ComparisonLabelling, slots: Slots) -> Callable[[Tensor], Tensor]:
-    """Edge by edge `difference ∘ 0`, ∘ the operator of the edge's constraint."""
+    """Edge by edge how far `difference ∘ 0` is from true, ∘ the operator of the edge's constraint."""
     edge_operator = np.repeat(labelling.operator, np.diff(labelling.edge_start()[labelling.scope_start]))
     edges_by_operator = [
         (int(code), slots.tensor(np.flatnonzero(edge_operator == code))) for code in np.unique(labelling.operator)
     ]
 
     def compared(difference: Tensor) -> Tensor:
-        labels = torch.empty(difference.shape, dtype=torch.uint8, device=difference.device)
+        distances = torch.empty_like(difference)
         for code, edges in edges_by_operator:
-            labels[:, edges] = HOLDS[code](difference[:, edges]).to(torch.uint8)
-        return labels
+            distances[:, edges] = DISTANCE[code](difference[:, edges])
+        return distances
 
     return compared
 
@@ -196,14 +216,14 @@ def residual(labelling: ResidualLabelling, slots: Slots) -> Labels:
     edge_term, bound = slots.tensor(labelling.edge_term), slots.tensor(labelling.bound)
     compared = _compared(labelling, slots)
 
-    def labels(positions: Tensor) -> Tensor:
+    def distances(positions: Tensor) -> Tensor:
         now = edge_term[slots.taken(positions)]  # [runs, slots]
         total = (-bound).repeat(len(positions), 1)
         total.index_add_(1, slots.constraint, now)
         others = total.index_select(1, slots.constraint) - now
         return compared(others.index_select(1, slots.of_edge) + edge_term)
 
-    return labels
+    return distances
 
 
 def extremum(labelling: ExtremumLabelling, slots: Slots) -> Labels:
@@ -211,7 +231,7 @@ def extremum(labelling: ExtremumLabelling, slots: Slots) -> Labels:
     edge_term, bound = slots.tensor(labelling.edge_term), slots.tensor(labelling.bound)
     is_result, compared = slots.tensor(labelling.is_result), _compared(labelling, slots)
 
-    def labels(positions: Tensor) -> Tensor:
+    def distances(positions: Tensor) -> Tensor:
         runs, count = len(positions), len(slots.variable)
         now = edge_term[slots.taken(positions)]  # [runs, slots]
         listed = torch.where(is_result, NOTHING, now)
@@ -234,7 +254,7 @@ def extremum(labelling: ExtremumLabelling, slots: Slots) -> Labels:
         on_right = (largest - bound).index_select(1, slots.constraint).index_select(1, slots.of_edge)
         return compared(torch.where(is_result[slots.of_edge], on_right - edge_term, on_left))
 
-    return labels
+    return distances
 
 
 def distinct(labelling: DistinctLabelling, slots: Slots) -> Labels:
@@ -244,7 +264,7 @@ def distinct(labelling: DistinctLabelling, slots: Slots) -> Labels:
     bin_constraint, bound = slots.tensor(labelling.bin_constraint), slots.tensor(labelling.bound)
     counted, compared = slots.tensor(labelling.bin_counts).to(torch.int64), _compared(labelling, slots)
 
-    def labels(positions: Tensor) -> Tensor:
+    def distances(positions: Tensor) -> Tensor:
         runs = len(positions)
         edge = slots.taken(positions)
         taken = edge_bin[edge]  # [runs, slots]
@@ -261,18 +281,18 @@ def distinct(labelling: DistinctLabelling, slots: Slots) -> Labels:
         empty = (histogram.index_select(1, edge_bin) - own * edge_counts == 0).to(torch.int64) * edge_counts
         return compared(others.index_select(1, slots.of_edge) + empty - edge_result)
 
-    return labels
+    return distances
 
 
 # ── all-different, rules, Python functions ───────────────────────────────────────────────────────
 
 
 def all_different(labelling: AllDifferentLabelling, slots: Slots) -> Labels:
-    """From a histogram of the values now taken: 1 where the others do not clash and none of them has the value."""
+    """From a histogram of the values now taken: the clashes of the others, and one more where one has the value."""
     edge_bin, bin_constraint = slots.tensor(labelling.edge_bin), slots.tensor(labelling.bin_constraint)
     counts = slots.tensor(labelling.bin_counts).to(torch.int32)
 
-    def labels(positions: Tensor) -> Tensor:
+    def distances(positions: Tensor) -> Tensor:
         runs = len(positions)
         taken = edge_bin[slots.taken(positions)]  # [runs, slots]
         counted = counts[taken]
@@ -285,9 +305,9 @@ def all_different(labelling: AllDifferentLabelling, slots: Slots) -> Labels:
         others_clash = clashes.index_select(1, slots.constraint) - shared  # without this slot's own variable
         own = (taken.index_select(1, slots.of_edge) == edge_bin).to(torch.int32)
         on_value = histogram.index_select(1, edge_bin) - own * counts[edge_bin]
-        return ((others_clash.index_select(1, slots.of_edge) == 0) & (on_value == 0)).to(torch.uint8)
+        return others_clash.index_select(1, slots.of_edge) + (on_value > 0).to(torch.int32)
 
-    return labels
+    return distances
 
 
 def rule(labelling: RuleLabelling, slots: Slots) -> Labels:
@@ -302,11 +322,11 @@ def rule(labelling: RuleLabelling, slots: Slots) -> Labels:
     changes = [i for i in range(1, len(shapes)) if shapes[i] != shapes[i - 1]]
     groups = [_RuleGroup(labelling, first, last) for first, last in pairwise([0, *changes, len(shapes)])]
 
-    def labels(positions: Tensor) -> Tensor:
+    def distances(positions: Tensor) -> Tensor:
         current = positions.cpu().numpy()
-        return slots.tensor(np.concatenate([group.labels(current) for group in groups], axis=1))
+        return slots.tensor(np.concatenate([group.distances(current) for group in groups], axis=1))
 
-    return labels
+    return distances
 
 
 class _RuleGroup:
@@ -327,7 +347,7 @@ class _RuleGroup:
         self.parameters = list(labelling.parameter[given].reshape(last - first, -1).T[:, :, None])
         """Each [constraints, 1]."""
 
-    def labels(self, positions: IntArray) -> npt.NDArray[np.uint8]:
+    def distances(self, positions: IntArray) -> IntArray:
         """[runs, constraints · Σ domain]: slot by slot, all but one variable at its current value."""
         rows = np.arange(len(self.scopes))
         now = [
@@ -336,9 +356,9 @@ class _RuleGroup:
         ]
         parts = []
         for slot, values in enumerate(self.values):
-            truth = self.program.holds([*now[:slot], values[None], *now[slot + 1 :]], self.parameters)
-            parts.append(np.broadcast_to(truth, (len(positions), *values.shape)))
-        return np.concatenate(parts, axis=2).astype(np.uint8).reshape(len(positions), -1)
+            distance = self.program.distance([*now[:slot], values[None], *now[slot + 1 :]], self.parameters)
+            parts.append(np.broadcast_to(distance, (len(positions), *values.shape)))
+        return np.concatenate(parts, axis=2).astype(np.int64).reshape(len(positions), -1)
 
 
 def external(labelling: ExternalLabelling, slots: Slots) -> Labels:
@@ -347,16 +367,19 @@ def external(labelling: ExternalLabelling, slots: Slots) -> Labels:
 
 
 _FAMILIES: dict[type[Labelling], Callable[[Any, Slots], Labels]] = {
-    AllDifferentLabelling: all_different,
     ClauseLabelling: clause,
     DenseLabelling: dense,
-    DistinctLabelling: distinct,
     ExternalLabelling: external,
-    ExtremumLabelling: extremum,
-    LinearLabelling: residual,
     MatchingLabelling: matching,
-    RuleLabelling: rule,
     ShortTableLabelling: short_table,
-    SumLabelling: residual,
     TupleListLabelling: tuple_list,
 }
+_DISTANCES: dict[type[Labelling], Callable[[Any, Slots], Labels]] = {
+    AllDifferentLabelling: all_different,
+    DistinctLabelling: distinct,
+    ExtremumLabelling: extremum,
+    LinearLabelling: residual,
+    RuleLabelling: rule,
+    SumLabelling: residual,
+}
+"""Families whose functions give whole numbers instead: how far from satisfied, 0 where the label is 1."""

@@ -17,6 +17,7 @@ from anycsp import native
 from anycsp.neural.operations import Choice, Operations
 from anycsp.neural.policy import TORCH
 from anycsp.neural.tensors import TensorGraph
+from anycsp.neural.weights import FEATURES
 
 _ARGUMENT = {torch.float32: torch.int32, torch.float64: torch.int64}
 _layers: WeakKeyDictionary[nn.Sequential, Any] = WeakKeyDictionary()
@@ -101,11 +102,25 @@ class NativeOperations:
             out[:, graph.family_edges[family]] = graph.family_labels[family](positions)
         return out
 
-    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
-        out = torch.empty(len(positions) * graph.num_values, 4 if gain else 1)
-        satisfied = self.satisfied_weight(graph, labels, graph.relative_weight).numpy() if gain else None
-        degree = graph.value_degree.numpy() if gain else None
-        self._ops.value_features(graph.native_edges, _array(positions), satisfied, degree, out.numpy())
+    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, which: str) -> Tensor:
+        out = torch.empty(len(positions) * graph.num_values, 1 + FEATURES[which])
+        satisfied = degree = far = None
+        if which != "none":
+            satisfied = self.satisfied_weight(graph, labels, graph.relative_weight).numpy()
+            degree = graph.value_degree.numpy()
+        if which == "graded":
+            far = self.graded_weight(graph, self.grades(graph, positions, labels), graph.relative_weight).numpy()
+        self._ops.value_features(graph.native_edges, _array(positions), satisfied, degree, far, out.numpy())
+        return out
+
+    def grades(self, graph: TensorGraph, positions: Tensor, labels: Tensor) -> Tensor:
+        out = torch.empty(len(positions), graph.num_edges)
+        self._ops.edge_grades(graph.topology.native_problem, _array(positions), _array(labels), out.numpy())
+        return out
+
+    def graded_weight(self, graph: TensorGraph, grades: Tensor, weight: Tensor) -> Tensor:
+        out = torch.empty(len(grades), graph.num_values)
+        self._ops.graded_weight(graph.native_edges, _array(grades), _array(weight), out.numpy())
         return out
 
     def satisfied_weight(self, graph: TensorGraph, labels: Tensor, weight: Tensor) -> Tensor:

@@ -74,8 +74,11 @@ def step_weights(policy: Weights, linear: bool) -> StepWeights:  # noqa: C901, P
     centred_layer("variable2", "variable_update.2")
     norm("variable_norm", "variable_update.3")
 
-    def by_weight() -> FloatArray:
-        return double("weight_message.weight") if policy.config.weighted else np.zeros((d, 2))
+    def of_constraint() -> FloatArray:
+        used = [("weight_message", policy.config.weighted), ("kind_message", policy.config.kinds)]
+        return np.concatenate(
+            [np.zeros((d, 0)), *(double(f"{name}.weight") for name, is_used in used if is_used)], axis=1
+        )
 
     if linear:
 
@@ -101,12 +104,12 @@ def step_weights(policy: Weights, linear: bool) -> StepWeights:  # noqa: C901, P
         put("total", lambda: value1() @ message()[d:])
         put("label1", lambda: value1() @ shift()[d:])
         put("exception", lambda: value1() @ (shift()[:d] - shift()[d:]))
-        put("constraint_weight", lambda: (double("constraint_message.0.weight") @ by_weight()).T.reshape(-1))
+        put("constraint_weight", lambda: (double("constraint_message.0.weight") @ of_constraint()).T.reshape(-1))
     else:
         layer("constraint1", "constraint_message.0")
         centred_layer("constraint2", "constraint_message.2")
         layer("value1", "value_update.0")
-        put("constraint_weight", lambda: by_weight().T.reshape(-1))
+        put("constraint_weight", lambda: of_constraint().T.reshape(-1))
 
     # nn.GRUCell stacks its gates as reset, update, new; the first two read [input, hidden] at once.
     both, new = slice(2 * d), slice(2 * d, None)

@@ -70,8 +70,14 @@ class Operations(Protocol):
     def labels(self, graph: TensorGraph, positions: Tensor) -> Tensor:
         """L_E: [runs, edges] uint8."""
 
-    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
-        """[runs·values, 1 or 4] float32: L_V, and the gain features."""
+    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, which: str) -> Tensor:
+        """[runs·values, 1, 4 or 7] float32: L_V, the gain features, the graded features (FEATURES in weights.py)."""
+
+    def grades(self, graph: TensorGraph, positions: Tensor, labels: Tensor) -> Tensor:
+        """[runs, edges] float32: how far the constraint would be from holding."""
+
+    def graded_weight(self, graph: TensorGraph, grades: Tensor, weight: Tensor) -> Tensor:
+        """[runs, values] float32: Σ weight · grade of the constraints if only this value were chosen anew."""
 
     def satisfied_weight(self, graph: TensorGraph, labels: Tensor, weight: Tensor) -> Tensor:
         """[runs, values] float32: weight of the constraints that hold if only this value were chosen anew."""

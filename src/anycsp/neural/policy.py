@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from anycsp.neural.operations import Choice, Operations
 from anycsp.neural.sampling import sample_global
 from anycsp.neural.tensors import Incidence, TensorGraph
-from anycsp.neural.weights import GAIN_FEATURES, PolicyConfig, Weights
+from anycsp.neural.weights import KIND_FEATURES, PolicyConfig, Weights
 
 ABSENT_LOGIT = -1e9
 """The logit of a padding value: its probability is exactly 0 and its gradient too."""
@@ -60,6 +60,9 @@ class PolicyNetwork(nn.Module):
         self.weight_message = nn.Linear(2, d, bias=False) if config.weighted else None
         if self.weight_message is not None:
             nn.init.zeros_(self.weight_message.weight)  # an unweighted instance and a fresh model see no difference
+        self.kind_message = nn.Linear(KIND_FEATURES, d, bias=False) if config.kinds else None
+        if self.kind_message is not None:
+            nn.init.zeros_(self.kind_message.weight)
 
     @staticmethod
     def of(weights: Weights, device: torch.device | str = "cpu") -> PolicyNetwork:
@@ -86,12 +89,14 @@ class PolicyNetwork(nn.Module):
         runs, values, d = state.shape
         how = self.config.aggregation
         h = state.reshape(runs * values, d)
-        features = ops.value_features(graph, positions, labels, self.config.features == "gain").to(h.dtype)
+        features = ops.value_features(graph, positions, labels, self.config.features).to(h.dtype)
         x = ops.rows(self.encoder, h, constant=features)
 
         y = ops.to_constraints(graph, ops.rows(self.value_message, x).view(-1, d), labels, how)
         if self.weight_message is not None:
             y = y + self.weight_message(weight_features(graph).to(y.dtype)).repeat(runs, 1)
+        if self.kind_message is not None:
+            y = y + self.kind_message(graph.kind_features.to(y.dtype)).repeat(runs, 1)
         y = ops.to_values(graph, ops.rows(self.constraint_message, y).view(-1, d), labels, how)
         z = ops.rows(self.value_update, x, plus=y, residual=True)
 
@@ -174,12 +179,22 @@ class TorchOperations:
     def labels(self, graph: TensorGraph, positions: Tensor) -> Tensor:
         return graph.labels(positions)
 
-    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
-        chosen = graph.chosen(positions).reshape(-1, 1).to(torch.float32)
-        if not gain:
-            return chosen
-        satisfied_at = self.satisfied_weight(graph, labels, graph.relative_weight)
-        return torch.cat([chosen, gain_features(graph, positions, satisfied_at).reshape(-1, GAIN_FEATURES)], dim=1)
+    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, which: str) -> Tensor:
+        features = [graph.chosen(positions)[:, :, None].to(torch.float32)]
+        if which != "none":
+            satisfied_at = self.satisfied_weight(graph, labels, graph.relative_weight)
+            features.append(gain_features(graph, positions, satisfied_at))
+        if which == "graded":
+            far = self.graded_weight(graph, self.grades(graph, positions, labels), graph.relative_weight)
+            features.append(graded_features(graph, positions, far))
+        return torch.cat(features, dim=2).flatten(0, 1)
+
+    def grades(self, graph: TensorGraph, positions: Tensor, labels: Tensor) -> Tensor:
+        return graph.grades(positions, labels)
+
+    def graded_weight(self, graph: TensorGraph, grades: Tensor, weight: Tensor) -> Tensor:
+        far = torch.zeros(len(grades), graph.num_values, device=graph.device)
+        return far.index_add_(1, graph.edge_value, grades * weight[graph.edge_constraint])
 
     def satisfied_weight(self, graph: TensorGraph, labels: Tensor, weight: Tensor) -> Tensor:
         satisfied = torch.zeros(len(labels), graph.num_values, device=graph.device)
@@ -198,6 +213,14 @@ def gain_features(graph: TensorGraph, positions: Tensor, satisfied_at: Tensor) -
     return torch.stack(
         [gain / (degree + 1).sqrt(), gain.clamp(-2, 2) / 2, (degree - satisfied_at).clamp(min=0).log1p()], dim=2
     )
+
+
+def graded_features(graph: TensorGraph, positions: Tensor, far: Tensor) -> Tensor:
+    """[runs, values, 3] for n(v) = how much nearer its constraints come if only X moved to v, by their grades:
+    n/√(deg+1), clip(n, ±4)/4, log1p(grades at v)."""
+    now = far.gather(1, graph.value_start[:-1] + positions).index_select(1, graph.value_variable)
+    nearer = now - far
+    return torch.stack([nearer / (graph.value_degree + 1).sqrt(), nearer.clamp(-4, 4) / 4, far.log1p()], dim=2)
 
 
 _REDUCE = {"sum": "sum", "mean": "mean", "max": "amax"}

@@ -14,7 +14,14 @@ from torch import Tensor
 
 from anycsp import native
 from anycsp.graph import ConstraintValueGraph
-from anycsp.neural.labels import Labels, labels_of
+from anycsp.neural.labels import Labels, grades_of, labels_of
+from anycsp.neural.weights import KIND_FEATURES, KINDS
+
+KIND = {
+    "clause": "clause", "matching": "matching", "dense": "table", "tuples": "table", "linear": "sum", "sum": "sum",
+    "all_different": "all_different",
+}  # fmt: skip
+"""What a policy takes the families for; all others are "other"."""
 
 
 class Violations(NamedTuple):
@@ -170,6 +177,18 @@ class TensorGraph:
         degree = torch.zeros(self.num_values, device=self.device)
         return degree.index_add_(0, self.edge_value, self.relative_weight[self.edge_constraint])
 
+    @cached_property
+    def kind_features(self) -> Tensor:
+        """[constraints, KIND_FEATURES]: log2(arity) / 4, and a 1 in the column of the constraint's kind."""
+        features = np.zeros((self.num_constraints, KIND_FEATURES), dtype=np.float32)
+        features[:, 0] = np.log2(np.diff(self.topology.scope_start)) / 4
+        kinds = np.repeat(
+            [KINDS.index(KIND.get(labelling.native_kind, "other")) for labelling in self.topology.labellings],
+            [len(labelling) for labelling in self.topology.labellings],
+        ).astype(np.int64)
+        features[np.arange(self.num_constraints), 1 + kinds] = 1
+        return self.tensor(features)
+
     # ── labels and what they say ─────────────────────────────────────────────────────────────────
 
     @cached_property
@@ -191,6 +210,19 @@ class TensorGraph:
             return torch.zeros(len(positions), 0, dtype=torch.uint8, device=self.device)
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 
+    def grades(self, positions: Tensor, labels: Tensor) -> Tensor:
+        """[runs, edges] float32: how far each constraint is from holding if the edge's variable alone took the edge's
+        value; `labels` are those of the positions, and decide where a family has no more to say."""
+        parts = [
+            1 - labels[:, edges].to(torch.float32) if grades is None else grades(positions)
+            for grades, edges in zip(self._family_grades, self.family_edges, strict=True)
+        ]
+        return torch.cat([labels[:, :0].to(torch.float32), *parts], dim=1)
+
+    @cached_property
+    def _family_grades(self) -> list[Labels | None]:
+        return [grades_of(labelling, self.device) for labelling in self.topology.labellings]
+
     def chosen(self, positions: Tensor) -> Tensor:
         """L_V: [runs, variables] → [runs, values] uint8, 1 at the value each variable takes."""
         result = torch.zeros(len(positions), self.num_values, dtype=torch.uint8, device=self.device)
@@ -203,8 +235,12 @@ class TensorGraph:
 
     def satisfied(self, positions: Tensor, labels: Tensor) -> Tensor:
         """[runs, constraints] bool: the label of a constraint's own current value says whether it holds."""
+        return self.at_first_variable(positions, labels).to(torch.bool)
+
+    def at_first_variable(self, positions: Tensor, of_edges: Tensor) -> Tensor:
+        """[runs, constraints]: what is known of each constraint's edge at the current value of its first variable."""
         edge = self.by_constraint.start[:-1] + positions.index_select(1, self._first_variable)
-        return labels.gather(1, edge).to(torch.bool)
+        return of_edges.gather(1, edge)
 
     @cached_property
     def _violation_columns(self) -> Tensor:

@@ -6,7 +6,7 @@ The native engine reads them as they are; `PolicyNetwork.of` makes the PyTorch m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,16 @@ from anycsp.errors import ModelError
 from anycsp.schema import FLAG, Schema, check, one_of, shown, whole
 
 AGGREGATIONS = ("sum", "mean", "max")
-GAIN_FEATURES = 3
+FEATURES = {"none": 0, "gain": 3, "graded": 6}
+"""What a policy may read of every value beside L_V, and how many numbers that is."""
+KINDS = ("clause", "matching", "table", "sum", "all_different", "other")
+"""The kinds of constraints that a policy may tell apart."""
+KIND_FEATURES = 1 + len(KINDS)
 POLICY: Schema = {
     "hidden": whole(1, 1 << 16),
     "aggregation": one_of(*AGGREGATIONS),
-    "features": one_of("none", "gain"),
+    "features": one_of(*FEATURES),
+    "kinds": FLAG,
     "inertia": FLAG,
     "weighted": FLAG,
     "sampling": one_of("global", "local"),
@@ -37,11 +42,14 @@ class PolicyConfig:
     aggregation: str = "max"
     """⊕ at constraints, values and variables: sum, mean or max."""
     features: str = "none"
-    """"gain" adds, for every value, what moving there alone would gain; "none" is the paper."""
+    """"gain" adds, for every value, what moving there alone would gain; "graded" also how much nearer to satisfied it
+    would bring constraints that it does not satisfy; "none" is the paper."""
     inertia: bool = False
     """Add a learned multiple of L_V to the logits, so that keeping a value is the default."""
     weighted: bool = False
     """Constraint weight and hardness enter the constraint's message."""
+    kinds: bool = False
+    """The constraint's arity and kind enter it too."""
     sampling: str = "global"
     """"global": every variable draws a new value; "local": one variable moves (Appendix C)."""
 
@@ -55,8 +63,8 @@ class PolicyConfig:
 
     @property
     def inputs(self) -> int:
-        """Width of what the encoder reads: state, L_V and the gain features."""
-        return self.hidden + 1 + (GAIN_FEATURES if self.features == "gain" else 0)
+        """Width of what the encoder reads: state, L_V and the features of values."""
+        return self.hidden + 1 + FEATURES[self.features]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -75,6 +83,20 @@ class Weights:
         for name, array in self.arrays.items():
             if array.dtype != np.float32 or not np.isfinite(array).all():
                 raise ModelError(f"{origin}: weights are not finite numbers of 32 bits (at {name!r})")
+
+
+def widened(weights: Weights, config: PolicyConfig) -> Weights | None:
+    """The same policy with the inputs of a configuration that has more of them, which it does not read yet; None where
+    they differ in something else."""
+    own = weights.config
+    otherwise = replace(own, features=config.features, weighted=config.weighted, kinds=config.kinds)
+    fewer = FEATURES[own.features] <= FEATURES[config.features]
+    if otherwise != config or not fewer or own.weighted > config.weighted or own.kinds > config.kinds:
+        return None
+    arrays = {name: np.zeros(shape, dtype=np.float32) for name, shape in parameter_shapes(config).items()}
+    for name, array in weights.arrays.items():
+        arrays[name][tuple(slice(size) for size in array.shape)] = array
+    return Weights(config, arrays)
 
 
 def check_shapes(found: Mapping[str, tuple[int, ...]], config: PolicyConfig, origin: object) -> None:
@@ -116,4 +138,6 @@ def parameter_shapes(config: PolicyConfig) -> dict[str, tuple[int, ...]]:
         shapes["inertia"] = ()
     if config.weighted:
         linear("weight_message", 2, d, bias=False)
+    if config.kinds:
+        linear("kind_message", KIND_FEATURES, d, bias=False)
     return shapes

@@ -27,7 +27,8 @@ from anycsp.search.heuristic import BESIDE, Heuristic
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}
 """The shipped model trained on problems of a kind; formulas have two."""
-FALLBACK = "general"
+FALLBACK = "universal"
+"""For every other problem: it learned several kinds, structured ones among them."""
 
 DEFAULT = Heuristic()
 """Settings that say nothing: everything as the kind of problem has it."""

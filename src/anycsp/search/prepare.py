@@ -74,7 +74,9 @@ def plan_for(problem: Problem, options: SearchOptions) -> Plan:
     if search == "local" and _may_be_joined(options) and exact_helps(problem):
         search = "auto"
     model = None if search in ("auto", "local", "exact") else _model(problem, options)
-    runs = options.runs or (options.thread_count if model is None else model.runs)
+    # Where steps are counted an answer repeats, so nothing may depend on how many threads there are.
+    local_runs = options.thread_count if options.steps is None else 1
+    runs = options.runs or (local_runs if model is None else model.runs)
     return Plan(search, model, heuristic, runs, options.thread_count)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from anycsp import html
 from anycsp.errors import ProblemError
-from anycsp.model.expressions import Operation, evaluate, shown
+from anycsp.model.expressions import Operation, evaluate, scope_of, shown
 from anycsp.model.problem import Problem, Value
 from anycsp.model.violated import ViolatedConstraint, violated_constraints
 from anycsp.neural.profile import Profile
@@ -46,12 +47,24 @@ class Answer:
             raise ProblemError("this answer belongs to no problem")
         if isinstance(what, Operation):
             self.problem.check_own(what)
-            value, undefined = evaluate(what, self.problem.values(self.positions))
+            self._check_known(scope_of(what))
+            positions = np.zeros(self.problem.num_variables, dtype=np.int32)
+            positions[: len(self.positions)] = self.positions  # of variables added since nothing is asked
+            value, undefined = evaluate(what, self.problem.values(positions))
             if undefined:
                 raise ProblemError(f"{shown(what)} is undefined at this assignment")
             return int(value)
         index = self.problem.index(what)
+        self._check_known([index])
         return self.problem.domain(index).external(int(self.positions[index]))
+
+    def _check_known(self, variables: Iterable[int]) -> None:
+        for x in variables:
+            if x >= len(self.positions):
+                assert self.problem is not None
+                raise ProblemError(
+                    f"variable {self.problem.names[x]!r} was added after this answer was found: solve again"
+                )
 
 
 class TracePoint(NamedTuple):

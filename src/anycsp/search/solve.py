@@ -142,10 +142,7 @@ def searched(problem: Problem, options: SearchOptions) -> Result:
 
 def _refuse_wishes(problem: Problem) -> None:
     """What a violation costs beside an objective is for the user to say."""
-    terms = [block.terms for block in problem.blocks]
-    soft = any((~t.hard).any() for t in terms)
-    one_kind = not any(t.hard.any() or (t.weight != 1).any() for t in terms)  # as files say that all shall hold
-    if soft and not one_kind:
+    if any((~block.terms.hard).any() for block in problem.blocks):
         raise ProblemError(
             "an objective beside soft constraints: leave their weight away, or put the wish into the objective, as in "
             "minimize(cost + 3 * ~(x == y))"

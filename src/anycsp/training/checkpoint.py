@@ -21,7 +21,7 @@ from anycsp.errors import ModelError
 from anycsp.formats.files import write_whole
 from anycsp.schema import TABLE, Schema, check, number, parse_json, row, several, shown, whole
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 FILE = "checkpoint.safetensors"
 
 INDEX = whole(0, 1 << 40)
@@ -31,9 +31,16 @@ FACTS: Schema = {
     "format_version": whole(FORMAT_VERSION, FORMAT_VERSION),
     "config": TABLE,
     "counters": TABLE,
-    "next_index": INDEX,
-    "slots": several(row(INDEX, STEPS, STEPS), 1, 10**6),
+    "subjects": several(TABLE, 1, 1000),
 }
+PROGRESS: Schema = {
+    "next_index": INDEX,
+    "slots": several(row(INDEX, STEPS, STEPS), 0, 10**6),
+    "norm": number(0, 1e300),
+    "scale_square": several(number(0, 1e300), 0, 64),
+    "scale_weight": several(number(0, 1), 0, 64),
+}
+"""How far a subject is."""
 COUNTERS: Schema = {
     "update": whole(0, 10**12),
     "seconds": number(0, 10**12),
@@ -43,8 +50,6 @@ COUNTERS: Schema = {
     "since_best": whole(0, 10**12),
     "validated_at": number(0, 10**12),
     "norms": several(number(0, 1e300), 0, 100),
-    "scale_square": several(number(0, 1e300), 0, 64),
-    "scale_weight": several(number(0, 1), 0, 64),
 }
 
 
@@ -66,15 +71,10 @@ class Counters:
     """Training seconds at the last validation."""
     norms: list[float] = field(default_factory=list)
     """Recent gradient norms."""
-    scale_square: list[float] = field(default_factory=list)
-    scale_weight: list[float] = field(default_factory=list)
 
     @staticmethod
     def from_table(table: object, where: str) -> Counters:
-        counters = Counters(**check(table, COUNTERS, f"{where}: counters", ModelError))
-        if len(counters.scale_square) != len(counters.scale_weight):
-            raise ModelError(f"{where}: counters: scale_square and scale_weight differ in length")
-        return counters
+        return Counters(**check(table, COUNTERS, f"{where}: counters", ModelError))
 
 
 def write(folder: Path, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
@@ -97,9 +97,9 @@ def read(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     version = facts.get("format_version") if isinstance(facts, dict) else None
     if version != FORMAT_VERSION:
         raise ModelError(f"{path}: checkpoint version {shown(version)}, expected {FORMAT_VERSION}")
-    check(facts, FACTS, str(path), ModelError, optional=("next_index", "slots"))
-    if ("slots" in facts) != ("next_index" in facts):
-        raise ModelError(f"{path}: next_index and slots come together")
+    check(facts, FACTS, str(path), ModelError)
+    for subject in facts["subjects"]:
+        check(subject, PROGRESS, f"{path}: subjects", ModelError)
     return tensors, facts
 
 

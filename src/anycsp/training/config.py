@@ -15,7 +15,7 @@ from anycsp.errors import AnyCSPError
 from anycsp.neural.guidance import GUIDANCE, UNGUIDED, Guidance, as_guidance, guidance_json
 from anycsp.neural.temperature import ONE_TEMPERATURE, TEMPERATURE, Temperature, as_json, as_temperature
 from anycsp.neural.weights import PolicyConfig
-from anycsp.schema import FLAG, TABLE, TEXT, Rule, Schema, check, number, one_of, row, several, shown, whole
+from anycsp.schema import FLAG, TABLE, TEXT, Rule, Schema, check, either, number, one_of, row, several, shown, whole
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,6 +32,9 @@ SETTINGS: Schema = {
     "policy": Rule("a policy's configuration", lambda value: isinstance(value, PolicyConfig)),
     "start_from": TEXT,
     "teacher": TEXT,
+    "teacher_temperature": ONE_TEMPERATURE,
+    "share": number(0, 1e6, above=True),
+    "subjects": several(TABLE, 0, 1000),
     "instances": whole(1, 10**6),
     "replicas": whole(1, 10**6),
     "window": whole(1, 10**6),
@@ -40,6 +43,7 @@ SETTINGS: Schema = {
     "training_temperature": row(ONE_TEMPERATURE, ONE_TEMPERATURE),
     "guidance": GUIDANCE,
     "reward": one_of("improve", "quality"),
+    "graded": FLAG,
     "discount": number(0, 1),
     "epsilon": number(0, 1),
     "baseline": one_of("none", "leave-one-out"),
@@ -57,9 +61,20 @@ SETTINGS: Schema = {
     "validation_instances": whole(1, 10**6),
     "validation_depths": several(whole(1, 10**6), 1, 100),
     "temperatures": several(TEMPERATURE, 1, 100),
+    "runs": whole(1, 1_000_000),
+    "domain": either(number(0, 0), number(2, 1 << 31)),
     "validate_minutes": number(0, 10**9),
 }
 """What each setting may be, whatever the others are. Bounds lie far beyond use and keep arithmetic in its range."""
+
+SUBJECT = {
+    "distribution", "parameters", "teacher", "teacher_temperature", "share", "instances", "replicas", "window", "depth",
+    "lifetime", "training_temperature", "guidance", "reward", "graded", "discount", "baseline", "normalise",
+    "local_expectation", "entropy_floor", "entropy_weight",
+}  # fmt: skip
+"""The settings that a subject may have of its own."""
+SEARCH = "search"
+"""The teacher that is no model."""
 
 
 class ConfigError(AnyCSPError, ValueError):
@@ -88,7 +103,14 @@ class TrainingConfig:
     start_from: str = ""
     """A shipped model or the path of one whose weights training begins with; empty for random ones."""
     teacher: str = ""
-    """A shipped model or the path of one to imitate in place of a reward (`distill.py`); empty to learn by reward."""
+    """A shipped model or the path of one to imitate in place of a reward (`distill.py`); "search" for the solutions
+    that compiled search finds nearby (`imitate.py`); empty to learn by reward."""
+    teacher_temperature: float = 1.0
+    """Divides the teacher's logits: the temperature that its searches have is then 1 for the student."""
+    subjects: Sequence[dict[str, Any]] = ()
+    """Tables of settings that differ from these, one a subject: what one policy learns in turns. Empty: one subject."""
+    share: float = 1.0
+    """How often a subject is taken, relative to the others."""
 
     # ── one update ───────────────────────────────────────────────────────────────────────────────
     instances: int = 25
@@ -109,6 +131,8 @@ class TrainingConfig:
     # ── the loss ─────────────────────────────────────────────────────────────────────────────────
     reward: str = "improve"
     """"improve" (Eq. 4) or "quality" (the ablation)."""
+    graded: bool = False
+    """The reward counts how far constraints are from satisfied, not only whether: a sum that comes nearer pays."""
     discount: float = 0.75
     """λ of the returns G_t."""
     epsilon: float = 1e-5
@@ -147,6 +171,10 @@ class TrainingConfig:
     """Steps at which it is measured; the deepest chooses the best model."""
     temperatures: Sequence[Temperature] = (1.0,)
     """Softmax temperatures tried in validation, fixed or [hot, cold]; the best one is stored with the model."""
+    runs: int = 4
+    """Independent searches that the kept model makes where nobody says otherwise."""
+    domain: float = 0.0
+    """The size of domains that the temperatures are meant at and scaled from; 0: they are the same for all."""
     validate_minutes: float = 30.0
     """Minutes of training between validations; 0 validates at the end only."""
 
@@ -156,6 +184,7 @@ class TrainingConfig:
             "replicas": self.replicas > 1 or self.baseline != "leave-one-out",
             "depth": self.depth >= self.window and self.depth % self.window == 0,
             "teacher": not (self.teacher and self.policy.sampling == "local"),
+            "subjects": all(set(subject) <= SUBJECT for subject in self.subjects),
             "minutes": self.updates > 0 or self.minutes > 0,
             "validation_depths": list(self.validation_depths) == sorted(set(self.validation_depths)),
         }
@@ -166,7 +195,14 @@ class TrainingConfig:
 
     def hooks(self) -> set[str]:
         """The Python functions that its distributions name, at any depth of a mixture: who uses them runs them."""
-        return set(_hooks([self.distribution, self.parameters, self.validation, self.validation_parameters]))
+        return set(
+            _hooks([self.distribution, self.parameters, self.validation, self.validation_parameters, self.subjects])
+        )
+
+    def taught(self) -> list[TrainingConfig]:
+        """The settings of each subject; just these where there are none."""
+        table = {**self.to_table(), "subjects": []}
+        return [TrainingConfig.from_table({**table, "parameters": {}, **own}) for own in self.subjects] or [self]
 
     def training_distribution(self) -> Distribution:
         return distributions.get(self.distribution, **self.parameters)
@@ -221,6 +257,7 @@ class TrainingConfig:
         return asdict(
             replace(
                 self,
+                subjects=list(self.subjects),
                 validation_depths=list(self.validation_depths),
                 training_temperature=list(self.training_temperature),
                 temperatures=[as_json(t) for t in self.temperatures],  # type: ignore[misc]
@@ -243,6 +280,7 @@ _FROM_DOCUMENT: dict[str, Callable[[Any], Any]] = {
     "policy": PolicyConfig.from_table,
     "guidance": as_guidance,
     "training_temperature": tuple,
+    "subjects": tuple,
     "validation_depths": tuple,
     "temperatures": lambda temperatures: tuple(as_temperature(temperature) for temperature in temperatures),
 }

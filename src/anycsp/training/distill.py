@@ -46,10 +46,12 @@ def lesson(
     temperature: Tensor | None = None,
     ops: Operations = TORCH,
     guidance: Guidance = UNGUIDED,
+    teacher_temperature: float = 1.0,
 ) -> tuple[Lesson, SearchState]:
     """Both look at the same assignments for `steps` steps. Where `taught` [instances] the teacher draws the next one,
     elsewhere the student: it has to know where its own mistakes lead. Temperature and guidance change what is drawn,
-    not what is learnt: the search adds them to either. Recurrent states lie side by side, the student's first."""
+    not what is learnt: the search adds them to either. `teacher_temperature` is what a temperature of 1 means to the
+    student. Recurrent states lie side by side, the student's first."""
     graph = batch.graph
     student_ops, teacher_ops = ops.prepared(student), ops.prepared(teacher)
     walk = Walk(batch, start, ops, temperature, guidance)
@@ -62,6 +64,7 @@ def lesson(
         logits, state = student(graph, state, walk.positions, walk.labels, student_ops)
         with torch.no_grad():
             wanted, teacher_state = teacher(graph, teacher_state, walk.positions, walk.labels, teacher_ops)
+            wanted = wanted / teacher_temperature
         total = total + divergence(graph, wanted, logits).mean()
         drawn_from = walk.drawn_from(torch.where(of_teacher, wanted, logits.detach()))
         walk.step(sample(drawn_from, walk.positions, step))

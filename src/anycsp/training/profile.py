@@ -115,9 +115,17 @@ class ProfiledOperations:
         with self.profile.timed("relabel"):
             return self._ops.labels(graph, positions)
 
-    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, gain: bool) -> Tensor:
+    def value_features(self, graph: TensorGraph, positions: Tensor, labels: Tensor, which: str) -> Tensor:
         with self.profile.timed("relabel"):
-            return self._ops.value_features(graph, positions, labels, gain)
+            return self._ops.value_features(graph, positions, labels, which)
+
+    def grades(self, graph: TensorGraph, positions: Tensor, labels: Tensor) -> Tensor:
+        with self.profile.timed("relabel"):
+            return self._ops.grades(graph, positions, labels)
+
+    def graded_weight(self, graph: TensorGraph, grades: Tensor, weight: Tensor) -> Tensor:
+        with self.profile.timed("relabel"):
+            return self._ops.graded_weight(graph, grades, weight)
 
     def satisfied_weight(self, graph: TensorGraph, labels: Tensor, weight: Tensor) -> Tensor:
         with self.profile.timed("relabel"):

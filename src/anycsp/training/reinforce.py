@@ -111,7 +111,8 @@ def reinforce(
 
     `depth` [instances] is how deep each search was when the window began."""
     cost = torch.stack(window.cost)
-    total = batch.graph.total_weight.clamp(min=1e-12)
+    # Grades have no common scale, so their rewards are relative to where the search began.
+    total = (initial.mean(dim=0) if config.graded else batch.graph.total_weight).clamp(min=1e-12)
     improves = config.reward == "improve"
     reward = improvement(cost, torch.stack(window.best_before)) if improves else quality(cost, initial)
     returns = discounted_returns(reward / total, config.discount)

@@ -52,13 +52,14 @@ def rollout(
     temperature: Tensor | None = None,
     ops: Operations = TORCH,
     guidance: Guidance = UNGUIDED,
+    graded: bool = False,
 ) -> tuple[Window, SearchState]:
     """Algorithm 1 for `steps` steps; the returned state is detached and can be continued from. `temperature`
     [instances] divides the logits: φ is the distribution that is drawn from. `guidance` is part
-    of φ too."""
+    of φ too. `graded`: costs say how far constraints are from satisfied."""
     graph = batch.graph
     ops = ops.prepared(policy)
-    walk = Walk(batch, start, ops, temperature, guidance)
+    walk = Walk(batch, start, ops, temperature, guidance, graded)
     state = walk.recurrent(start.state, policy.initial_state)
     value_instance = graph.value_instance
     local = policy.config.sampling == "local"
@@ -66,19 +67,21 @@ def rollout(
     for step in range(steps):
         logits, state = policy(graph, state, walk.positions, walk.labels, ops)
         logits = walk.drawn_from(logits)
-        before, best_before = (walk.positions, walk.labels, walk.cost), walk.best
+        before, best_before = walk.positions, walk.best
+        # An instance that makes one move could have made any other from where it was; variables that all draw could
+        # each have drawn another value, the others as they drew.
+        moves = walk.cost_of_moves() if local and move_reward is not None else None
         drawn = sample(logits.detach(), walk.positions, step)
         walk.step(drawn)
         reward = None
         if move_reward is not None:
-            # An instance that makes one move could have made any other from where it was; variables that all draw
-            # could each have drawn another value, the others as they drew.
-            moves = batch.cost_of_moves(*(before if local else (walk.positions, walk.labels, walk.cost)), ops)
             reward = move_reward(
-                moves, best_before.index_select(1, value_instance), walk.initial.index_select(1, value_instance)
+                walk.cost_of_moves() if moves is None else moves,
+                best_before.index_select(1, value_instance),
+                walk.initial.index_select(1, value_instance),
             )
         if local:
-            choice = choice_of_move(graph, logits, before[0], drawn, epsilon, entropy, reward)
+            choice = choice_of_move(graph, logits, before, drawn, epsilon, entropy, reward)
         else:
             choice = ops.choice(graph, logits, drawn, epsilon, entropy, reward)
         window.log_probability.append(choice.log_probability)

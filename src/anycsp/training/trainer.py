@@ -11,10 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -25,35 +27,36 @@ from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.native_ops import fastest
 from anycsp.neural.operations import Operations
 from anycsp.neural.policy import PolicyNetwork
-from anycsp.neural.sampling import sample_local
 from anycsp.neural.temperature import Temperature, as_range
-from anycsp.neural.weights import PolicyConfig, parameter_shapes
+from anycsp.neural.weights import PolicyConfig, parameter_shapes, widened
 from anycsp.schema import shown
-from anycsp.training import checkpoint
+from anycsp.training import checkpoint, references
 from anycsp.training.checkpoint import Counters, Expected, check_tensors
 from anycsp.training.config import ConfigError, TrainingConfig
-from anycsp.training.distill import lesson
 from anycsp.training.logs import RunLog
 from anycsp.training.memory import keep_freed_memory
-from anycsp.training.pool import Pool
 from anycsp.training.profile import ProfiledOperations, TrainingProfile
-from anycsp.training.reinforce import RunningScale, move_reward, reinforce
-from anycsp.training.rollout import rollout
+from anycsp.training.references import Reference
+from anycsp.training.subject import Subject
 from anycsp.training.validation import ValidationSet
-from anycsp.training.walk import SearchState
 
 LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
 CHECKPOINT_SECONDS = 300
 """Of training between checkpoints: what a crash can cost."""
+POINTS = 10
+"""Validations of a run whose length is given in minutes, at least: fewer points are no curve."""
 EXPLOSION = 1000
 """A gradient so many times its usual norm skips the update: clipping bounds its length, not where it points."""
-FIXED = ("distribution", "parameters", "seed", "policy", "start_from", "teacher", "instances", "replicas", "window")
+FIXED = (
+    "distribution", "parameters", "seed", "policy", "start_from", "teacher", "subjects", "instances",
+    "replicas", "window",
+)  # fmt: skip
 """Settings that the state of a run depends on: resuming cannot change them."""
 COPIES = 5
 """Of every weight in memory: itself, its average, its gradient, two moments of Adam."""
-_SAMPLING_STREAM = 1 << 60
-"""Keeps the draws of the search apart from those of initial assignments."""
+_SUBJECT_STREAM = 1 << 42
+"""Keeps the draw of subjects apart from that of instances."""
 
 
 class Trainer:
@@ -73,14 +76,13 @@ class Trainer:
         self.averaged = deepcopy(self.policy).requires_grad_(False)
         betas = (0.9, float(config.beta2))
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=betas)
-        self.scale = RunningScale()
-        self.teacher = _teacher(config) if config.teacher else None
-        self.pool = Pool(config, config.policy.hidden + (self.teacher.config.hidden if self.teacher else 0))
+        self.subjects = [Subject(taught) for taught in config.taught()]
         self.counters = Counters()
         self.timing: dict[str, float] = defaultdict(float)
         """Seconds by part: draw and compile, forward, backward, optimizer, validation."""
         self.profile: TrainingProfile | None = None
         self._validation: ValidationSet | None = None
+        self.references: list[Reference] = references.load(folder) if resumed else []
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
@@ -92,7 +94,7 @@ class Trainer:
             keep_freed_memory()
             self._run(stop or threading.Event(), quiet)
         finally:
-            self.pool.close()
+            self.close()
         return self.counters
 
     def _run(self, stop: threading.Event, quiet: bool) -> None:
@@ -102,6 +104,8 @@ class Trainer:
         saved_at = self.counters.seconds
         with RunLog(self.folder, self.counters.update, quiet) as log, _stop_on_signal(stop):
             log.event("start", update=self.counters.update, config=self.config.to_table())
+            if self.config.validate_minutes > 0 and math.isinf(self.counters.best):
+                self._judge_start(log)
             while self.progress < 1 and not stop.is_set():
                 if self._validation_due():
                     self._validate(log)
@@ -120,7 +124,7 @@ class Trainer:
                 self._log_updates(log, recent)
             if not stop.is_set() and self.counters.validated_at < self.counters.seconds:
                 self._validate(log)
-            if not self.counters.best_update and self.counters.update:  # stopped early: better than no model
+            if math.isinf(self.counters.best) and self.counters.update:  # stopped early: better than no model
                 self.export("best", {}, self.config.temperatures[0])
             self.save()
             log.event("end", **self._position(), timing=dict(self.timing), skipped=self.counters.skipped)
@@ -139,14 +143,17 @@ class Trainer:
     def update(self) -> dict[str, float]:
         """One window and one step of the optimizer; returns what is logged of it."""
         config, counters = self.config, self.counters
+        subject = self.subject
         with self._timed("draw and compile"):
-            self.pool.refresh()
+            subject.pool.refresh()
         with self._timed("forward"):
-            loss, end, figures = self._explore() if self.teacher is None else self._imitate(self.teacher)
+            loss, end, figures = subject.attempt(self.policy, self.ops, counters.update)
         with self._timed("backward"):
             self.optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
         with self._timed("optimizer"):
+            if len(self.subjects) > 1:  # the losses have no common scale, but Adam one step size for all
+                _multiply_gradients(self.policy, 1 / subject.usual_norm(_gradient_norm(self.policy)))
             norm = float(torch.nn.utils.clip_grad_norm_(self.policy.parameters(), config.clip))
             if self._explodes(norm):
                 counters.skipped += 1
@@ -155,63 +162,23 @@ class Trainer:
                     group["lr"] = self.learning_rate
                 self.optimizer.step()
                 self._average_weights()
-        self.pool.advanced(end)
+        subject.pool.advanced(end)
         counters.update += 1
         return {**figures, "gradient": norm, "learning_rate": self.learning_rate}
 
-    def _explore(self) -> tuple[Tensor, SearchState, dict[str, float]]:
-        """A window of search and its REINFORCE loss."""
-        config, pool = self.config, self.pool
-        window, end = rollout(
-            self.policy,
-            pool.batch,
-            pool.state,
-            config.window,
-            self._sample,
-            config.epsilon,
-            entropy=config.entropy_weight > 0,
-            move_reward=move_reward(config),
-            temperature=pool.temperature,
-            ops=self.ops,
-            guidance=config.guidance,
-        )
-        loss = reinforce(config, pool.batch, window, end.initial, pool.depth, self.scale)
-        figures = {
-            "return": float(loss.returns[0].mean()),
-            **self._figures(window.cost[-1], end),
-            "entropy": loss.entropy,
-        }
-        return loss.value, end, figures
+    @property
+    def subject(self) -> Subject:
+        """What the next update is about: drawn by the shares, from the number of the update alone."""
+        if len(self.subjects) == 1:
+            return self.subjects[0]
+        shares = np.array([subject.config.share for subject in self.subjects])
+        rng = np.random.default_rng([self.config.seed, _SUBJECT_STREAM, self.counters.update])
+        return self.subjects[int(rng.choice(len(shares), p=shares / shares.sum()))]
 
-    def _imitate(self, teacher: PolicyNetwork) -> tuple[Tensor, SearchState, dict[str, float]]:
-        """A window of search beside the teacher, which leads every other instance, and how far the policy is off."""
-        config, pool = self.config, self.pool
-        compared, end = lesson(
-            self.policy,
-            teacher,
-            pool.batch,
-            pool.state,
-            config.window,
-            self._sample,
-            torch.tensor([slot.index % 2 == 0 for slot in pool.slots]),
-            temperature=pool.temperature,
-            ops=self.ops,
-            guidance=config.guidance,
-        )
-        figures = {"divergence": float(compared.divergence.detach()), **self._figures(compared.cost, end)}
-        return compared.divergence, end, figures
-
-    def _figures(self, cost: Tensor, end: SearchState) -> dict[str, float]:
-        depth = float(self.pool.depth.double().mean())
-        return {"cost": float(cost.mean()), "best": float(end.best.mean()), "depth": depth}
-
-    def _sample(self, logits: Tensor, positions: Tensor, step: int) -> Tensor:
-        config, graph = self.config, self.pool.batch.graph
-        at = step + self.counters.update * config.window
-        draw = (config.seed ^ _SAMPLING_STREAM, range(config.replicas), at)
-        if config.policy.sampling == "local":
-            return sample_local(graph, logits, positions, 1.0, *draw)
-        return self.ops.draw(graph, logits, *draw)
+    def close(self) -> None:
+        """End the threads that draw instances."""
+        for subject in self.subjects:
+            subject.pool.close()
 
     @property
     def progress(self) -> float:
@@ -247,7 +214,10 @@ class Trainer:
         self.timing[part] += time.perf_counter() - began
 
     def _log_updates(self, log: RunLog, recent: list[dict[str, float]]) -> None:
-        means = {key: statistics.fmean(r[key] for r in recent) for key in recent[0]}
+        # A row has the same columns whatever its updates were about; nan where none of them has such a figure.
+        names = dict.fromkeys(chain(*(subject.merit for subject in self.subjects), recent[0]))
+        of_all = {name: [figures[name] for figures in recent if name in figures] for name in names}
+        means = {name: statistics.fmean(values) if values else math.nan for name, values in of_all.items()}
         log.row("train", {**self._position(), **means, "skipped": self.counters.skipped})
         log.progress(self.progress, f"update {self.counters.update}  {_headline(means)}")
 
@@ -257,8 +227,23 @@ class Trainer:
     # ── validation ───────────────────────────────────────────────────────────────────────────────
 
     def _validation_due(self) -> bool:
-        since = self.counters.seconds - self.counters.validated_at
-        return 0 < 60 * self.config.validate_minutes <= since
+        since, minutes = self.counters.seconds - self.counters.validated_at, self.config.validate_minutes
+        if not self.config.updates:
+            minutes = min(minutes, self.config.minutes / POINTS)
+        return 0 < 60 * minutes <= since
+
+    def _judge_start(self, log: RunLog) -> None:
+        """Validation at minute 0, of what training begins with, and what else does on the same instances."""
+        assert self._validation is not None
+        began = time.perf_counter()
+        self._validate(log)
+        tried = len(self.config.temperatures) * len(self._validation.problems)
+        self.references = references.measured(self.config, self._validation, (time.perf_counter() - began) / tried)
+        references.save(self.folder, self.references)
+        for reference in self.references:
+            shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in reference.unsatisfied.items())
+            log.say(f"  beside it  {reference.name}: {shown}")
+            log.event("reference", **asdict(reference))
 
     def _validate(self, log: RunLog) -> None:
         """Measure the averaged weights; keep them when they are the best at the greatest depth. Saves before, since it
@@ -269,12 +254,7 @@ class Trainer:
         assert self._validation is not None
         with self._timed("validation"):
             measured = {
-                temperature: self._validation.measure(
-                    self.averaged,
-                    config.validation_depths,
-                    temperature,
-                    config.guidance,
-                )
+                temperature: self._validation.measure_model(self._candidate(temperature), config.validation_depths)
                 for temperature in config.temperatures
             }
         deepest = config.validation_depths[-1]
@@ -299,23 +279,29 @@ class Trainer:
             "minutes": round(self.counters.seconds / 60, 2),
             "validation": {str(depth): cost for depth, cost in validation.items()},
         }
-        model = Model(name, self.averaged.weights(), temperature, guidance=self.config.guidance, training=facts)
-        save_model(model, self.folder / name)
+        save_model(replace(self._candidate(temperature), training=facts), self.folder / name)
+
+    def _candidate(self, temperature: Temperature) -> Model:
+        """The averaged weights, searching at a temperature."""
+        config, name, weights = self.config, self.folder.name, self.averaged.weights()
+        return Model(name, weights, temperature, config.runs, config.guidance, config.domain or None)
 
     # ── interruption ─────────────────────────────────────────────────────────────────────────────
 
     def save(self) -> None:
         """Write a checkpoint that `resume` continues from as if nothing had happened."""
-        self.counters.scale_square, self.counters.scale_weight = self.scale.square, self.scale.weight
         tensors: dict[str, Tensor] = {f"policy.{k}": v for k, v in self.policy.state_dict().items()}
         tensors |= {f"averaged.{k}": v for k, v in self.averaged.state_dict().items()}
         for name, parameter in self.policy.named_parameters():
             tensors |= {f"adam.{name}.{k}": v for k, v in self.optimizer.state.get(parameter, {}).items()}
-        facts: dict[str, Any] = {"config": self.config.to_table(), "counters": asdict(self.counters)}
-        if self.pool.slots:
-            tensors |= {f"pool.{k}": v for k, v in vars(self.pool.state).items()}
-            facts["next_index"] = self.pool.next_index
-            facts["slots"] = [(slot.index, slot.depth, slot.lifetime) for slot in self.pool.slots]
+        for i, subject in enumerate(self.subjects):
+            if subject.pool.slots:
+                tensors |= {f"pool.{i}.{k}": v for k, v in vars(subject.pool.state).items()}
+        facts: dict[str, Any] = {
+            "config": self.config.to_table(),
+            "counters": asdict(self.counters),
+            "subjects": [subject.progress() for subject in self.subjects],
+        }
         checkpoint.write(self.folder, tensors, facts)
 
     @staticmethod
@@ -338,25 +324,33 @@ class Trainer:
         counters = Counters.from_table(facts["counters"], str(path))
         weights = {name: tensor for name, tensor in tensors.items() if not name.startswith("pool.")}
         check_tensors(weights, _expected_weights(config.policy, weights), path)
-        pool = _part(tensors, "pool.")
-        if pool and "slots" not in facts:
-            raise ModelError(f"{path}: the state of searches without their instances")
         trainer = Trainer(config, folder, resumed=True)
         trainer.counters = counters
-        trainer.scale = RunningScale(square=counters.scale_square, weight=counters.scale_weight)
         trainer.policy.load_state_dict(_part(weights, "policy."))
         trainer.averaged.load_state_dict(_part(weights, "averaged."))
         for name, parameter in trainer.policy.named_parameters():
             moments = _part(weights, f"adam.{name}.")
             if moments:
                 trainer.optimizer.state[parameter] = moments
-        if "slots" in facts:
-            try:
-                trainer.pool.restore(facts["slots"], facts["next_index"], pool, path)
-            except BaseException:
-                trainer.pool.close()
-                raise
+        try:
+            if len(facts["subjects"]) != len(trainer.subjects):
+                raise ModelError(f"{path}: not the subjects of its configuration")
+            for i, (subject, progress) in enumerate(zip(trainer.subjects, facts["subjects"], strict=True)):
+                subject.restore(progress, _part(tensors, f"pool.{i}."), path)
+        except BaseException:
+            trainer.close()
+            raise
         return trainer
+
+
+def _gradient_norm(policy: PolicyNetwork) -> float:
+    return float(torch.nn.utils.get_total_norm([p.grad for p in policy.parameters() if p.grad is not None]))
+
+
+def _multiply_gradients(policy: PolicyNetwork, factor: float) -> None:
+    for parameter in policy.parameters():
+        if parameter.grad is not None:
+            parameter.grad.mul_(factor)
 
 
 def _expected_weights(policy: PolicyConfig, found: Mapping[str, Tensor]) -> dict[str, Expected]:
@@ -371,25 +365,16 @@ def _expected_weights(policy: PolicyConfig, found: Mapping[str, Tensor]) -> dict
 
 
 def _first_weights(config: TrainingConfig) -> dict[str, Tensor]:
-    model = load_model(config.start_from)
-    if model.weights.config != config.policy:
+    weights = widened(load_model(config.start_from).weights, config.policy)
+    if weights is None:
         raise ConfigError(f"training config: policy differs from that of start_from = {config.start_from!r}")
-    return model.network().state_dict()
-
-
-def _teacher(config: TrainingConfig) -> PolicyNetwork:
-    teacher = load_model(config.teacher).network().requires_grad_(False)
-    if teacher.config.sampling == "local":
-        raise ConfigError(
-            f"training config: teacher = {config.teacher!r} draws moves, not values: it cannot be imitated"
-        )
-    return teacher
+    return PolicyNetwork.of(weights).state_dict()
 
 
 def _headline(means: dict[str, float]) -> str:
-    """The figure of merit of recent updates: that of REINFORCE, or of distillation."""
-    name = "return" if "return" in means else "divergence"
-    return f"{name} {means[name]:.4f}"
+    """The figures of merit of recent updates: of REINFORCE, of distillation, of imitation."""
+    known = [name for name in ("return", "divergence", "surprise") if not math.isnan(means.get(name, math.nan))]
+    return "  ".join(f"{name} {means[name]:.4f}" for name in known)
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -20,15 +20,24 @@ class Batch:
 
     graph: TensorGraph
 
-    def cost(self, satisfied: Tensor) -> Tensor:
-        """[runs, instances]: violated weight, exact for integer weights."""
-        violated = (~satisfied) * self.graph.constraint_weight
-        total = violated.new_zeros(len(satisfied), self.graph.instances)
+    def cost(self, violated: Tensor) -> Tensor:
+        """[runs, instances]: violated weight, exact for integer weights; `violated` [runs, constraints] says which are,
+        or how far."""
+        violated = violated * self.graph.constraint_weight
+        total = violated.new_zeros(len(violated), self.graph.instances)
         return total.index_add_(1, self.graph.constraint_instance, violated)
 
     @cached_property
     def _weight(self) -> Tensor:
         return self.graph.constraint_weight.to(torch.float32)
+
+    def graded_cost_of_moves(self, positions: Tensor, grades: Tensor, cost: Tensor, ops: Operations = TORCH) -> Tensor:
+        """The same where costs are graded."""
+        graph = self.graph
+        far = ops.graded_weight(graph, grades, self._weight)
+        now = far.gather(1, graph.value_start[:-1] + positions)
+        without = cost.to(now.dtype).index_select(1, graph.variable_instance) - now
+        return without.index_select(1, graph.value_variable) + far
 
     def cost_of_moves(self, positions: Tensor, labels: Tensor, cost: Tensor, ops: Operations = TORCH) -> Tensor:
         """[runs, values]: the instance's cost if only that variable took that value."""
@@ -68,9 +77,10 @@ class Walk:
         ops: Operations = TORCH,
         temperature: Tensor | None = None,
         guidance: Guidance = UNGUIDED,
+        graded: bool = False,
     ) -> None:
-        """`temperature` [instances] divides the logits."""
-        self._batch, self._ops, self._guidance = batch, ops, guidance
+        """`temperature` [instances] divides the logits. `graded`: costs say how far constraints are from satisfied."""
+        self._batch, self._ops, self._guidance, self._graded = batch, ops, guidance, graded
         self._fresh = start.fresh[batch.graph.value_instance][:, None]
         self._heat = None if temperature is None else temperature[batch.graph.value_instance]
         self._trace = start.trace
@@ -82,7 +92,17 @@ class Walk:
         self.positions = positions
         self.labels = self._ops.labels(self._batch.graph, positions)
         self._satisfied = self._batch.graph.satisfied(positions, self.labels)
-        self.cost = self._batch.cost(self._satisfied)
+        if self._graded:
+            self._grades = self._ops.grades(self._batch.graph, positions, self.labels)
+            self.cost = self._batch.cost(self._batch.graph.at_first_variable(positions, self._grades))
+        else:
+            self.cost = self._batch.cost(~self._satisfied)
+
+    def cost_of_moves(self) -> Tensor:
+        """[runs, values]: the instance's cost if only that variable took that value."""
+        if self._graded:
+            return self._batch.graded_cost_of_moves(self.positions, self._grades, self.cost, self._ops)
+        return self._batch.cost_of_moves(self.positions, self.labels, self.cost, self._ops)
 
     def recurrent(self, carried: Tensor, initial: Tensor) -> Tensor:
         """[runs, values, d]: a policy's states at the window's start, its initial one in searches that begin here."""

@@ -1,8 +1,8 @@
 """`anycsp learn`: everything that could make searches of a user's own instances faster, and an honest table of it.
 
-Settings of the compiled search are tuned on most of the instances. A network is trained where the one for this kind of
-problem is near enough the compiled search for training to close the gap. What was best on the instances held out is
-kept in a folder that `solve --model` takes.
+Settings of the compiled search are tuned on most of the instances. The network for this kind of problem is measured
+beside them, which tells whether training it could close the gap. What was best on the instances held out is kept in a
+folder that `solve --model` takes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,11 @@ from anycsp.tuning.instances import Family, Laboratory, Measured
 from anycsp.tuning.measure import Gain, Searcher, gain
 from anycsp.tuning.tune import Report, Tuner
 
-TUNING = 0.6
-"""The share of the time for settings; training, where it is promising, has as much as judging after it."""
-TRAINING = 0.2
+TUNING = 0.75
+"""The share of the time for settings; the rest is for judging."""
 PROMISING = 3.0
-"""A network more than so many times slower than the default is not trained: no fine-tuning has gained more than that
-(research/)."""
-WORTH_SECONDS = 0.05
-"""Nor is it where the default reaches its targets sooner than this: there is nothing to gain."""
+"""A network more than so many times slower than the default is not worth training: no fine-tuning has gained more
+than that (research/)."""
 TRIED = 6
 """Instances on which that is decided."""
 
@@ -60,7 +56,7 @@ class Lesson:
     rows: Sequence[Row]
     best: Row
     remark: str
-    """Why a network was or was not trained."""
+    """How far the network is behind."""
 
 
 class Learner:
@@ -83,7 +79,7 @@ class Learner:
             journal=out / "journal.jsonl", report=self._report,
         )  # fmt: skip
         tuned = tuner.search(minutes * TUNING)
-        network, remark = self._network(minutes * TRAINING, out)
+        network, remark = self._network()
         self._report(remark)
         candidates = {"default": None, "tuned": tuned, "network": network}
         with Laboratory(self._family.to_judge(64), self._limit, self._processes) as laboratory:
@@ -95,8 +91,8 @@ class Learner:
         _keep(lesson, out, {"command": " ".join(command), "minutes": spent, "seed": self._seed, **_told(best)})
         return lesson
 
-    def _network(self, minutes: float, out: Path) -> tuple[Model, str]:
-        """The network of this kind of problem, trained on where that is promising, and why it was or was not."""
+    def _network(self) -> tuple[Model, str]:
+        """The network of this kind of problem, and whether training it is promising."""
         model = load_model(choose_model(self._family.problems[0]))
         few = replace(self._family, count=TRIED)
         with Laboratory(few, self._limit, self._processes) as laboratory:
@@ -104,20 +100,8 @@ class Learner:
         slower = math.exp(float((network.costs - default.costs).mean()))
         facts = f"the network {model.name} is {slower:.3g} times slower than the default"
         if slower > PROMISING:
-            return model, f"{facts}: too far behind to be trained"
-        if (seconds := math.exp(float(default.costs.mean()))) < WORTH_SECONDS:
-            return model, f"{facts}, which needs {seconds:.2g} s only: not trained"
-        if find_spec("torch") is None:
-            return model, f"{facts}: worth training, which needs torch: pip install 'anycsp[train]'"
-        from anycsp.training.config import TrainingConfig
-        from anycsp.training.trainer import Trainer
-
-        settings = TrainingConfig(
-            distribution=self._family.name, start_from=model.name, policy=model.weights.config,
-            updates=0, minutes=minutes, seed=self._seed,
-        )  # fmt: skip
-        Trainer(settings, out / "training").run()
-        return load_model(out / "training"), f"{facts}: trained on for {minutes:.2g} minutes"
+            return model, f"{facts}: too far behind to be worth training"
+        return model, f"{facts}: training may pay, by anycsp train CONFIG --set distribution={self._family.name}"
 
 
 def _rows(candidates: Mapping[str, Searcher], measured: Sequence[Measured]) -> list[Row]:

@@ -91,7 +91,8 @@ class Tuner:
             race = Race(laboratory.measure, pairs, Entry(None), AT_LEAST)
             offset = self._resume(race)
             race.prepare()
-            self._report(f"default: {np.exp(race.champion.mean):.3g} s to a target, {laboratory.size} instances")
+            first = "default" if race.champion.heuristic is None else "best so far"
+            self._report(f"{first}: {np.exp(race.champion.mean):.3g} s to a target, {laboratory.size} instances")
             offset = self._try(race, offset)
             reported = 0.0
             while (spent := laboratory.minutes) < minutes:

@@ -1,0 +1,330 @@
+"""Problems of the MiniZinc Challenge: what flattens, what is read, and solutions against Gecode's in equal time.
+
+    python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --seconds 20
+    python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --seconds 0     # flatten and read only
+    python benchmarks/minizinc.py --table runs/minizinc > table.md
+
+Every instance is flattened by `minizinc` for anycsp's library and for Gecode's, read, and solved by both with one
+thread. Each solution of ours is checked by MiniZinc itself: the model is solved once more, by Gecode, with the values
+of the solution as data. Rows are appended to `results.jsonl` as they come, and what is there is not done again.
+
+Debian's MiniZinc has a library of Gecode's for an older version, which fails on globals.mzn: `GECODE` is what newer
+ones ship, as far as it matters here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from anycsp.integrations.minizinc import executable, install
+
+INTS, VARS = "array[int] of int", "array[int] of var int"
+GECODE = {
+    "all_different_int": f"({VARS}: x);",
+    "all_equal_int": f"({VARS}: x);",
+    "among": f"(var int: n, {VARS}: x, set of int: v);",
+    "nvalue": f"(var int: n, {VARS}: x);",
+    "count_eq": f"({VARS}: x, var int: y, var int: c);",
+    "increasing_int": f"({VARS}: x);",
+    "decreasing_int": f"({VARS}: x);",
+    "member_int": f"({VARS}: x, var int: y);",
+    "global_cardinality_low_up": f"({VARS}: x, {INTS}: cover, {INTS}: lbound, {INTS}: ubound);",
+    "circuit": f"""({VARS}: x) = gecode_circuit(min(index_set(x)), x);
+predicate gecode_circuit(int: offset, {VARS}: x);""",
+    "inverse": f"""({VARS}: f, {VARS}: invf) = inverse_offsets(f, min(index_set(invf)), invf, min(index_set(f)));
+predicate inverse_offsets({VARS}: f, int: foff, {VARS}: invf, int: invfoff);""",
+    "table_int": f"""({VARS}: x, array[int, int] of int: t) = gecode_table_int(x, array1d(t));
+predicate gecode_table_int({VARS}: x, {INTS}: t);""",
+    "regular": f"""({VARS}: x, int: Q, int: S, array[int, int] of int: d, int: q0, set of int: F) =
+  gecode_regular(x, Q, S, array1d(d), q0, F);
+predicate gecode_regular({VARS}: x, int: Q, int: S, {INTS}: d, int: q0, set of int: F);""",
+    "diffn": f"""({VARS}: x, {VARS}: y, {VARS}: dx, {VARS}: dy) = gecode_nooverlap(x, dx, y, dy);
+predicate gecode_nooverlap({VARS}: x, {VARS}: w, {VARS}: y, {VARS}: h);""",
+    "cumulative": f"""({VARS}: s, {VARS}: d, {VARS}: r, var int: b) = cumulatives(s, d, r, b);
+predicate cumulatives({VARS}: s, {VARS}: d, {VARS}: r, var int: b);""",
+    "global_cardinality": f"""({VARS}: x, {INTS}: cover, {VARS}: counts) = gecode_global_cardinality(x, cover, counts);
+predicate gecode_global_cardinality({VARS}: x, {INTS}: cover, {VARS}: counts);""",
+    "bin_packing_load": f"""({VARS}: load, {VARS}: bin, {INTS}: w) =
+  gecode_bin_packing_load(load, bin, w, min(index_set(load)));
+predicate gecode_bin_packing_load({VARS}: l, {VARS}: bin, {INTS}: w, int: minIndex);""",
+    "lex_less_int": f"""({VARS}: x, {VARS}: y) = array_int_lt(x, y);
+predicate array_int_lt({VARS}: x, {VARS}: y);""",
+    "lex_lesseq_int": f"""({VARS}: x, {VARS}: y) = array_int_lq(x, y);
+predicate array_int_lq({VARS}: x, {VARS}: y);""",
+    "value_precede_int": f"""(int: s, int: t, {VARS}: x) = gecode_precede(x, s, t);
+predicate gecode_precede({VARS}: x, int: s, int: t);""",
+}
+"""Global constraints that Gecode has whole, by their names in the standard library."""
+RENAMED = {f"fzn_{name}": name for name, text in GECODE.items() if "=" not in text} | {"fzn_count_eq": "count"}
+"""What stands in FlatZinc, and what Gecode calls it."""
+MOST_BYTES = 200 << 20
+"""Of a flattened file; larger ones are not read."""
+
+
+def instances(folder: Path) -> Iterator[tuple[str, Path, Path | None]]:
+    """Name, model and data of every instance."""
+    for problem in sorted({path.parent for path in folder.glob("*/*/*.mzn")}):
+        models = sorted(problem.glob("*.mzn"))
+        data = sorted(path for path in problem.iterdir() if path.suffix in (".dzn", ".json"))
+        for model in models if not data else models[:1]:
+            for file in data or [None]:
+                yield f"{problem.parent.name}/{problem.name}/{(file or model).stem}", model, file
+
+
+class Bench:
+    def __init__(self, folder: Path, out: Path, flatten_seconds: float, seconds: float) -> None:
+        self._folder, self._out = folder, out
+        self._flatten_seconds, self._seconds = flatten_seconds, seconds
+        out.mkdir(parents=True, exist_ok=True)
+        self._journal = out / "results.jsonl"
+        self.rows: dict[str, dict[str, Any]] = {}
+        if self._journal.exists():
+            for line in self._journal.read_text().splitlines():
+                row = json.loads(line)
+                self.rows.setdefault(row["instance"], {}).update(row)
+        install(out / "solvers")
+        library = out / "gecode"
+        library.mkdir(exist_ok=True)
+        for name, text in GECODE.items():
+            (library / f"fzn_{name}.mzn").write_text(f"predicate fzn_{name}{text}\n")
+        redefinitions = Path("/usr/share/minizinc/gecode")
+        for name in ("redefinitions.mzn", "redefinitions-2.0.mzn"):
+            if (redefinitions / name).exists():
+                (library / name).write_text((redefinitions / name).read_text())
+        gecode = {"id": "bench.gecode", "name": "bench-gecode", "version": "6.2", "executable": "fzn-gecode"}
+        gecode |= {"mznlib": str(library.absolute()), "stdFlags": ["-a", "-p", "-s", "-t"], "supportsFzn": True}
+        (out / "solvers" / "gecode.msc").write_text(json.dumps(gecode))
+        # A check needs no speed: the standard library's own decompositions, so that nothing is shared with either.
+        check = {**gecode, "id": "bench.check", "name": "bench-check", "mznlib": ""}
+        (out / "solvers" / "check.msc").write_text(json.dumps(check))
+        self._environment = {**os.environ, "MZN_SOLVER_PATH": str((out / "solvers").absolute())}
+
+    def add(self, instance: str, **values: Any) -> None:
+        row = {"instance": instance, **values}
+        self.rows.setdefault(instance, {}).update(row)
+        with self._journal.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def _run(self, command: list[str], seconds: float) -> tuple[int, str, str]:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._environment, errors="replace"
+        )
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            try:
+                output, errors = process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                output, errors = process.communicate()
+            return -1, output, errors
+        return process.returncode, output, errors
+
+    def file(self, instance: str, ending: str) -> Path:
+        return self._out / "flat" / (instance.replace("/", "-") + ending)
+
+    def flatten(self, instance: str, model: Path, data: Path | None, solver: str, flat: Path, ozn: Path) -> str:
+        """Flatten; why it failed, or nothing."""
+        flat.parent.mkdir(exist_ok=True)
+        command = ["minizinc", "-c", "--solver", solver, "--output-mode", "dzn", "--output-objective"]
+        files = [str(model)] + ([] if data is None else [str(data)])
+        code, _, errors = self._run([*command, "--fzn", str(flat), "--ozn", str(ozn), *files], self._flatten_seconds)
+        if code == 0 and flat.exists():
+            return ""
+        flat.unlink(missing_ok=True)
+        lines = [line for line in errors.splitlines() if "rror" in line] or ["?"]
+        return "out of time" if code == -1 else lines[0][:200]
+
+    def one(self, instance: str, model: Path, data: Path | None) -> None:
+        row = self.rows.get(instance, {})
+        flat, ozn = self.file(instance, ".fzn"), self.file(instance, ".ozn")
+        if "flattened" not in row:
+            began = time.perf_counter()
+            reason = self.flatten(instance, model, data, "org.anycsp.anycsp", flat, ozn)
+            seconds = round(time.perf_counter() - began, 2)
+            self.add(instance, flattened=not reason, reason=reason, flatten_seconds=seconds)
+            row = self.rows[instance]
+        if row["flattened"] and "read" not in row:
+            self.add(instance, **self.read(flat))
+        if self._seconds and row.get("read") and "ours" not in row:
+            self.solve(instance, model, data)
+
+    def read(self, flat: Path) -> dict[str, Any]:
+        if flat.stat().st_size > MOST_BYTES:
+            return {"read": False, "refused": f"{flat.stat().st_size >> 20} MB"}
+        code, output, errors = self._run([sys.executable, __file__, "--read", str(flat)], 120)
+        if code == -1:
+            return {"read": False, "refused": "out of time"}
+        return json.loads(output) if code == 0 else {"read": False, "refused": errors.splitlines()[-1][:250]}
+
+    def solve(self, instance: str, model: Path, data: Path | None) -> None:
+        flat, ozn = self.file(instance, ".fzn"), self.file(instance, ".ozn")
+        if not flat.exists():
+            self.flatten(instance, model, data, "org.anycsp.anycsp", flat, ozn)
+        limit = ["-t", str(int(self._seconds * 1000))]
+        _, raw, errors = self._run([str(executable()), "-p", "1", *limit, str(flat)], self._seconds + 30)
+        ours = self._last(raw, ozn)
+        ours["error"] = errors.strip().splitlines()[-1][:200] if errors.strip() else ""
+        if ours["found"]:
+            ours["passes"] = self.check(model, data, ours.pop("solution"))
+        self.add(instance, ours=ours)
+        other, other_ozn = self.file(instance, ".gecode.fzn"), self.file(instance, ".gecode.ozn")
+        if reason := self.flatten(instance, model, data, "bench.gecode", other, other_ozn):
+            self.add(instance, gecode={"found": False, "error": reason})
+            return
+        text = other.read_text()
+        other.write_text(re.sub(r"\bfzn_\w+", lambda m: RENAMED.get(m[0], m[0]), text))
+        _, raw, errors = self._run(["fzn-gecode", "-a", *limit, str(other)], self._seconds + 30)
+        gecode = self._last(raw, other_ozn)
+        gecode.pop("solution", None)
+        self.add(instance, gecode={**gecode, "error": errors.strip()[:200]})
+
+    def _last(self, raw: str, ozn: Path) -> dict[str, Any]:
+        """The last solution of a solver's output, as data, and its objective."""
+        result: dict[str, Any] = {"found": "----------" in raw, "complete": "==========" in raw}
+        result["unsatisfiable"] = "=====UNSATISFIABLE=====" in raw
+        if not result["found"]:
+            return result
+        last = raw.split("----------")[-2].removeprefix("\n")
+        process = subprocess.run(
+            ["minizinc", "--ozn-file", str(ozn)], input=last + "----------\n", capture_output=True, text=True
+        )
+        solution = process.stdout.split("----------")[0]
+        objective = re.search(r"^_objective = (-?[0-9.]+);\n", solution, re.MULTILINE)
+        result["objective"] = None if objective is None else float(objective[1])
+        result["solution"] = re.sub(r"^_objective = .*;\n", "", solution, flags=re.MULTILINE)
+        return result
+
+    def check(self, model: Path, data: Path | None, solution: str) -> bool | str:
+        """Whether MiniZinc finds the model satisfied with these values; what it says where it does not."""
+        values = self._out / "check.dzn"
+        values.write_text(solution)
+        files = [str(model), *([] if data is None else [str(data)]), str(values)]
+        seconds = self._flatten_seconds + 60
+        _, output, errors = self._run(
+            ["minizinc", "--solver", "bench.check", "--time-limit", "100000", *files], seconds
+        )
+        if "----------" in output:
+            return True
+        words = [line for line in [*output.splitlines(), *errors.splitlines()] if "UNSAT" in line or "rror" in line]
+        return (words or ["out of time"])[0][:200]
+
+
+def read_one(path: str) -> dict[str, Any]:
+    from anycsp.errors import AnyCSPError
+    from anycsp.formats.files import load
+    from anycsp.formats.flatzinc import read_flatzinc
+
+    began = time.perf_counter()
+    try:
+        problem = read_flatzinc(load(path)).problem
+    except AnyCSPError as error:
+        return {"read": False, "refused": str(error).removeprefix(path)[:250]}
+    return {
+        "read": True,
+        "refused": "",
+        "read_seconds": round(time.perf_counter() - began, 2),
+        "variables": problem.num_variables,
+        "constraints": problem.num_constraints,
+        "goal": "satisfy" if problem.objective is None else problem.objective.kind,
+    }
+
+
+def as_good(row: dict[str, Any]) -> bool | None:
+    """Whether ours is as good as Gecode's; None where neither says anything."""
+    ours, gecode = row.get("ours"), row.get("gecode")
+    if ours is None or gecode is None or not (ours["found"] or gecode["found"]):
+        return None
+    if not (ours["found"] and gecode["found"]):
+        return bool(ours["found"])
+    if ours.get("objective") is None or gecode.get("objective") is None:
+        return True
+    sign = 1 if row["goal"] == "minimize" else -1
+    return bool(sign * ours["objective"] <= sign * gecode["objective"])
+
+
+def table(rows: dict[str, dict[str, Any]]) -> str:
+    """The table of docs, and the sums under it."""
+    lines = ["| instance | flattened | read | variables | ours | Gecode | check |", "|" + " --- |" * 7]
+    for name, row in sorted(rows.items()):
+        cells = [name, _yes(row.get("flattened"), row.get("reason")), _yes(row.get("read"), row.get("refused"))]
+        cells += [f"{row.get('variables', '')}", _found(row.get("ours")), _found(row.get("gecode"))]
+        passes = (row.get("ours") or {}).get("passes", "")
+        lines.append("| " + " | ".join([*cells, "passes" if passes is True else str(passes)]) + " |")
+    flat = [row for row in rows.values() if row.get("flattened")]
+    read = [row for row in flat if row.get("read")]
+    checked = [row["ours"]["passes"] for row in read if "passes" in (row.get("ours") or {})]
+    compared = [good for row in read if (good := as_good(row)) is not None]
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{len(rows)} instances, {len(flat)} flatten, {len(read)} of these are read; {len(checked)} solutions, of "
+            f"which {sum(p is True for p in checked)} pass; as good as Gecode or better on {sum(compared)} of "
+            f"{len(compared)} that either solves.",
+        ]
+    )
+
+
+def _yes(value: bool | None, reason: str | None) -> str:
+    return "" if value is None else "yes" if value else f"no: {(reason or '')[:80]}".replace("|", "/")
+
+
+def _found(run: dict[str, Any] | None) -> str:
+    if run is None:
+        return ""
+    if not run["found"]:
+        return "unsatisfiable" if run.get("unsatisfiable") else "none"
+    objective = run.get("objective")
+    return ("solved" if objective is None else f"{objective:g}") + ("*" if run["complete"] else "")
+
+
+def smallest(folder: Path) -> None:
+    """A folder with one instance."""
+    problem = folder / "2000" / "queens"
+    problem.mkdir(parents=True, exist_ok=True)
+    (problem / "queens.mzn").write_text(
+        'include "alldifferent.mzn"; int: n; array[1..n] of var 1..n: q; constraint alldifferent(q);\n'
+        "constraint forall(i, j in 1..n where i < j)(abs(q[i] - q[j]) != j - i); solve maximize q[1];\n"
+    )
+    (problem / "six.dzn").write_text("n = 6;\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("runs/minizinc"))
+    parser.add_argument("--seconds", type=float, default=20, help="of each solver; 0: flatten and read only")
+    parser.add_argument("--flatten-seconds", type=float, default=30)
+    parser.add_argument("--every", type=int, default=1, help="only every so many instances")
+    parser.add_argument("--read", metavar="FILE", help="read one FlatZinc file and print what it is")
+    parser.add_argument("--table", metavar="DIR", type=Path, help="print the table of results")
+    parser.add_argument("--smoke", action="store_true", help="one small instance")
+    arguments = parser.parse_args()
+    if arguments.smoke:
+        arguments.folder, arguments.seconds = arguments.out / "data", 10
+        smallest(arguments.folder)
+    if arguments.read:
+        print(json.dumps(read_one(arguments.read)))
+    elif arguments.table:
+        print(table(Bench(Path(), arguments.table, 0, 0).rows))
+    else:
+        bench = Bench(arguments.folder, arguments.out, arguments.flatten_seconds, arguments.seconds)
+        for name, model, data in list(instances(arguments.folder))[:: arguments.every]:
+            bench.one(name, model, data)
+            print(name, {k: v for k, v in bench.rows[name].items() if k != "instance"}, flush=True)
+        print(table(bench.rows))
+
+
+if __name__ == "__main__":
+    main()
