@@ -167,6 +167,17 @@ HOSTILE = {
     "wcnf form feed": ("wcnf", "h 5\f0\n", "0x0c"),
     "wcnf vertical tab": ("wcnf", "h 5\v0\n", "0x0b"),
     "wcnf top that is no number": ("wcnf", "p wcnf 1 1 many\n1 1 0\n", "the top weight"),
+    "mtx entries beyond a float": (
+        "mtx",
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1e308\n2 1 1e308\n",
+        "entries 2 1 add up",
+    ),
+    "cfn costs beyond a float": (
+        "cfn",
+        "{problem: {name: p mustbe: <1e308} variables: {x: [a b] y: 3} "
+        "functions: {{scope: [x y] costs: [0 1e307 1e308, 3 4 5]}}}",
+        "a float would round",
+    ),
     "wcnf h within a clause": ("wcnf", "2 1\nh 2 0\n", "'h' within a clause"),
     "wcnf h after a weight of 0": ("wcnf", "h 1 0\n0\nh 2 0\n", "'h' within a clause"),
     "wcnf weight of -1": ("wcnf", "h 1 0\n-1 1 0\n", "a negative weight"),

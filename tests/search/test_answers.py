@@ -208,3 +208,11 @@ def test_an_objective_beside_wishes_is_refused_whatever_they_weigh() -> None:
         problem.minimize(a)
         with pytest.raises(ProblemError, match="beside soft constraints"):
             solve(problem, time_limit=1)
+
+
+def test_several_answers_of_an_objective_that_nothing_allows_are_the_best_effort() -> None:
+    problem = Problem()
+    x = problem.add_variable([0], "x")
+    problem.add(x > 0)
+    problem.minimize(x)
+    assert [answer.violated for answer in solve(problem, solutions=2, search="local", time_limit=1).solutions] == [1]

@@ -162,9 +162,10 @@ def _quadratic(nodes: int, lines: Iterable[Sequence[str]], spins: bool) -> Check
 def opb(data: bytes) -> CheckedProblem:
     """Statements end with a semicolon; a soft one begins with its cost in brackets."""
     comments = [words for words in _words(data) if words[0].startswith("*")]
-    claims = [words[words.index("#variable=") + 1] for words in comments if "#variable=" in words]
+    claims = [re.match(r"\* ?#variable= ?(\d+)", " ".join(words)) for words in comments]
+    claimed = [int(claim[1]) for claim in claims if claim is not None]
     content = b" ".join(line for line in data.split(b"\n") if not line.lstrip().startswith(b"*")).decode("latin-1")
-    largest = max([int(claims[0]) if claims else 0, *map(int, re.findall(r"x(\d+)", content))])
+    largest = max([0, *claimed[-1:], *map(int, re.findall(r"x(\d+)", content))])
     constraints, kind, goal = list[Constraint](), "", None
     for statement in filter(str.strip, content.split(";")):
         head, colon, body = statement.rpartition(":")

@@ -24,7 +24,7 @@ from anycsp.formats.wcsp import soft_all_different
 from anycsp.model.expressions import operation, total
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
-from anycsp.model.score import as_written
+from anycsp.model.score import as_written, written
 
 _TOKEN = re.compile(r'"([^"]*)"|([{}\[\]])|([^\s,:{}\[\]"]+)|[\s,:]+|(.)', re.DOTALL)
 
@@ -114,9 +114,8 @@ def read(source: Source) -> Problem:
     network = _Network(source, problem, top, decimals, -1 if maximise else 1)
     for name, function in _members(source, document.get("functions", Members()), "`functions`"):
         network.function(str(name or ""), function)
-    problem.objective = (
-        Objective("gain", -float(network.constant)) if maximise else Objective("cost", float(network.constant))
-    )
+    constant = written(network.constant, "costs without variables")
+    problem.objective = Objective("gain", -constant) if maximise else Objective("cost", constant)
     return problem
 
 
@@ -254,5 +253,5 @@ class _Network:
             [count > low - k for k in range(1, low + 1)],
             [count < high + k for k in range(1, len(scope) - high + 1)],
         ):
-            costs = [float(as_written(cost) * k) for k in range(1, len(conditions) + 1)]
+            costs = [written(as_written(cost) * k, "costs") for k in range(1, len(conditions) + 1)]
             add_graded(self.problem, conditions, costs, self.top)

@@ -15,7 +15,7 @@ from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.expressions import Expression
 from anycsp.model.problem import Problem
-from anycsp.model.score import as_written
+from anycsp.model.score import as_written, written
 
 LEVEL_LIMIT = 10_000
 """Levels of one cost function."""
@@ -54,7 +54,7 @@ def add_costs(
         # List whichever side the default is not on.
         allowed = not complete and default >= level
         relation = Relation(sizes, np.ascontiguousarray(tuples[~reached if allowed else reached]), allowed)
-        terms = problem.new_terms(1.0 if hard else float(as_written(level) - as_written(below)), hard)
+        terms = problem.new_terms(1.0 if hard else written(as_written(level) - as_written(below), "costs"), hard)
         problem.add_block(TableBlock(terms, start, indices, np.zeros(1, np.int64), (relation,)))
         below = level
     return constant
@@ -77,5 +77,5 @@ def add_graded(problem: Problem, conditions: Sequence[Expression], costs: Sequen
             problem.add(condition, hard=True)
             return
         if cost > below:
-            problem.add(condition, weight=float(as_written(cost) - as_written(below)))
+            problem.add(condition, weight=written(as_written(cost) - as_written(below), "costs"))
         below = cost

@@ -12,7 +12,7 @@ from anycsp.formats.files import Source, shown
 from anycsp.formats.graphs import graph_of, maxcut
 from anycsp.formats.rudy import plain_number, vertex, weight
 from anycsp.model.problem import Problem
-from anycsp.model.score import as_written
+from anycsp.model.score import as_written, written
 from anycsp.model.structure import WeightedGraph
 
 _BANNER = "%%MatrixMarket"
@@ -50,7 +50,9 @@ def read(source: Source) -> Problem:
         i, j = vertex(source, tokens[0], rows, number), vertex(source, tokens[1], rows, number)
         key = (i, j) if words[4] == "general" else (max(i, j), min(i, j))
         w = weight(source, tokens[2], number) if width == 3 else 1.0
-        entry[key] = w if key not in entry else float(as_written(entry[key]) + as_written(w))
+        entry[key] = (
+            w if key not in entry else written(as_written(entry[key]) + as_written(w), f"entries {i + 1} {j + 1}")
+        )
         count += 1
     comments = [f"the header claims {claimed} entries, the file has {count}"] if claimed != count else []
     kept = _lower_triangle(source, entry) if words[4] == "general" else entry

@@ -21,7 +21,7 @@ from anycsp.formats.files import Source, shown
 from anycsp.formats.rudy import plain_number, weight
 from anycsp.model.builders import quadratic_problem
 from anycsp.model.problem import Problem
-from anycsp.model.score import as_written
+from anycsp.model.score import as_written, written
 from anycsp.model.structure import quadratic_form
 
 Terms = dict[tuple[int, ...], Fraction]
@@ -120,14 +120,12 @@ def _coefficient(source: Source, words: list[str], line: int, terms: Terms) -> t
 
 def problem_of_terms(source: Source, names: Sequence[str], terms: Terms, constant: Fraction = Fraction(0)) -> Problem:
     """The problem of exact coefficients, refused where floats would round them."""
-    rounded = {scope: float(c) for scope, c in terms.items()}
-    for scope, c in terms.items():
-        if as_written(rounded[scope]) != c:
-            raise source.error(
-                f"the coefficients of {' and '.join(names[x] for x in scope)} add up to what a float would round"
-            )
     try:
-        return quadratic_problem(len(names), rounded, float(constant), names=names)
+        coefficients = {
+            scope: written(c, f"the coefficients of {' and '.join(names[x] for x in scope)}")
+            for scope, c in terms.items()
+        }
+        return quadratic_problem(len(names), coefficients, written(constant), names=names)
     except ProblemError as error:
         raise source.error(str(error)) from None
 

@@ -18,7 +18,7 @@ from anycsp.formats.files import Source, shown
 from anycsp.model.expressions import Variable, distinct
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
-from anycsp.model.score import as_written
+from anycsp.model.score import as_written, written
 
 _Shared = tuple[int, npt.NDArray[np.int64], npt.NDArray[np.float64]]
 """Default cost, tuples and costs of a cost function that later ones refer to."""
@@ -98,7 +98,7 @@ def read(source: Source) -> Problem:
     shared: list[_Shared] = []
     for _ in range(functions):
         constant += as_written(_function(tokens, problem, top, shared))
-    problem.objective = Objective("cost", float(constant))
+    problem.objective = Objective("cost", written(constant, "costs without variables"))
     return problem
 
 
@@ -127,7 +127,7 @@ def _function(tokens: _Tokens, problem: Problem, top: int, shared: list[_Shared]
         if len(tuples) and not (tuples[:, k].min() >= 0 and tuples[:, k].max() < len(problem.domain(x))):
             raise tokens.error(f"a tuple has a value outside the domain of variable {x}")
     if not arity:
-        return float(as_written(as_cost(default, top)) + sum(map(as_written, costs.tolist())))
+        return written(as_written(as_cost(default, top)) + sum(map(as_written, costs.tolist())), "costs")
     return add_costs(problem, scope, tuples, costs, as_cost(default, top), float(top))
 
 
@@ -158,5 +158,5 @@ def soft_all_different(problem: Problem, scope: list[Variable], cost: float, top
         problem.add_all_different(scope, hard=True)
         return
     steps = range(1, len(scope))
-    costs = [float(as_written(cost) * k) for k in steps]
+    costs = [written(as_written(cost) * k, "costs") for k in steps]
     add_graded(problem, [distinct(scope) > len(scope) - k for k in steps], costs, top)

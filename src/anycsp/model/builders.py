@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
-from anycsp.model.score import as_written
+from anycsp.model.score import as_written, written
 
 IntArray = npt.NDArray[np.int64]
 
@@ -91,7 +91,8 @@ def quadratic_problem(
                 weight = np.abs(np.array([c for _, c in chosen], dtype=np.float64))
                 problem.add_tables(scopes, [[1] * arity], allowed=not positive, weight=weight)
     most = problem.scoring.weight_of(np.array(gained, dtype=np.int64))
-    problem.objective = Objective("cost", constant=float(as_written(constant) - as_written(most)))
+    least = written(as_written(constant) - as_written(most), "the coefficients that are gained")
+    problem.objective = Objective("cost", constant=least)
     return problem
 
 

@@ -98,3 +98,14 @@ def in_units(weights: FloatArray) -> tuple[float, IntArray]:
 def as_written(number: float) -> Fraction:
     """What the decimal digits of a float say, to be reckoned with exactly."""
     return Fraction(repr(float(number)))
+
+
+def written(number: Fraction, what: str = "numbers of the file") -> float:
+    """The float whose decimal digits say the number, a sum or multiple of such; a ProblemError where there is none."""
+    try:
+        nearest = float(number)
+    except OverflowError:
+        nearest = 0.0
+    if as_written(nearest) != number:
+        raise ProblemError(f"{what} add up to what a float would round: scale or round them")
+    return nearest

@@ -83,6 +83,15 @@ COO = """# vartype=SPIN
 0 1 2
 1 2 0.25
 """
+FLATZINC = """array [1..2] of int: c = [1, -1];
+var 0..3: x :: output_var;
+var {0, 2, 5}: y :: output_var;
+var bool: b :: output_var;
+constraint int_lin_le(c, [x, y], 1);
+constraint int_ne_reif(x, y, b);
+constraint bool_clause([b], []);
+solve minimize x;
+"""
 BQM = (
     b'DIMODBQM\x02\x00\xb2\x00\x00\x00{"dtype": "float64", "itype": "int32", "ntype": "int32", "shape": [2, 1], '
     b'"type": "BinaryQuadraticModel", "variables": true, "vartype": "SPIN"}\n'
@@ -221,6 +230,7 @@ FILES: dict[str, list[bytes]] = {
     "x.wcsp": [WCSP.encode()],
     "x.cfn": [CFN.encode()],
     "x.json": [JSON.encode(), JSON_SOFT.encode()],
+    "x.fzn": [FLATZINC.encode()],
     "x.xml": [text.encode() for text in XCSP3],
 }
 """By a name whose ending says the format."""
