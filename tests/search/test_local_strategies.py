@@ -11,6 +11,7 @@ from random_problems import random_problem
 
 from anycsp import AnyCSPError, Problem, distributions, native, solve
 from anycsp.graph import compile_graph
+from anycsp.model.builders import cut_problem
 from anycsp.search.local import STRATEGIES, LocalSearch
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
@@ -231,6 +232,14 @@ def test_solve_by_local_search_is_what_a_recount_says(kind: str) -> None:
     assert again.assignment == result.assignment
     assert result.search == "local"
     assert result.found_by in ("initial", "tree", "invariants", *STRATEGIES)
+
+
+@pytest.mark.parametrize("vertices", [16, 20, 40, 100])
+def test_annealing_two_colours_rings(vertices: int) -> None:
+    """Faults of a ring cost the same wherever they are; they have to meet to vanish."""
+    ring = cut_problem(vertices, np.array([[i, (i + 1) % vertices] for i in range(vertices)]))
+    for seed in range(3):
+        assert solve(ring, search="local", steps=3_000_000, runs=1, threads=1, seed=seed).violated == 0
 
 
 def test_planted_instances_are_solved() -> None:

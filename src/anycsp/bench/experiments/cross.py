@@ -33,7 +33,7 @@ CROSS = Experiment(
     paper="Table CrossComp",
     instances=instances,
     solvers=tuple(f"anycsp:{model}" for model in PAPERS + tuple(m for m in shipped_models() if m not in PAPERS)),
-    limits={"quick": Limit(5.0), "standard": STANDARD, "paper": Limit(1200.0)},
+    limits={"quick": Limit(4.0), "standard": STANDARD, "paper": Limit(1200.0)},
     group_limits={"Gset800": gset.GSET.limits, "SL250": satlib.SATLIB.limits},
     measures={
         "RB50": "solved",
