@@ -105,7 +105,7 @@ def training(parallel: int, rounds: Iterator[int]) -> None:
             for _ in rounds:
                 trainer.update()
         finally:
-            trainer.pool.close()
+            trainer.close()
 
 
 TRIALS: dict[str, Callable[[int, Iterator[int]], None]] = {

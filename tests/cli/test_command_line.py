@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -279,13 +278,13 @@ def test_a_large_formula_is_searched_within_3_seconds_of_start_up_and_1_gb(tmp_p
     rows = rng.integers(1, 10_001, (75_000, 3)) * rng.choice([-1, 1], (75_000, 3))
     path = tmp_path / "x.cnf"
     path.write_text("p cnf 10000 75000\n" + "".join(f"{a} {b} {c} 0\n" for a, b, c in rows.tolist()))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     options = ["--model", str(model), "--steps", "1", "--threads", "1"]
-    subprocess.run(command("solve", str(path), *options), capture_output=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert processor_seconds < 6  # measured 2.9 s with the first step; busy machines stretch even processor time
-    assert after.ru_maxrss < 1_000_000
+    process = subprocess.Popen(command("solve", str(path), *options), stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)  # of this process alone: others of the worker may have used more
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    assert used.ru_utime + used.ru_stime < 6  # measured 2.9 s with the first step; busy machines stretch it
+    assert used.ru_maxrss < 1_000_000
 
 
 # ── interruption ─────────────────────────────────────────────────────────────────────────────────

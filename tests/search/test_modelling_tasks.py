@@ -193,6 +193,7 @@ def test_qubo_of_soft_tables(seed: int, best: int) -> None:
     """In the time that twenty reads of the sampler take, which finds the value in a fifth of them or more."""
     coefficients = models.quadratic(300, seed)
     problem, excess = models.qubo_of_tables(coefficients)
+    assert problem.num_constraints == sum(map(len, problem.blocks))  # joins 43,000 tables: building, not search
     result = run(problem, time_limit=0.5)
     assert result.violated_weight - excess == best
     assert models.qubo_value(coefficients, [int(x) for x in result.assignment.values()]) == best

@@ -276,7 +276,10 @@ class _Parser:
         try:
             number: Any = int(token, 0) if not token.lstrip("-").startswith("0") or "x" in token else int(token)
         except ValueError:
-            number = float(token)
+            try:
+                number = float(token)
+            except ValueError:
+                raise _Unexpected(f"{shown(token)} is no number") from None
         if isinstance(number, int) and len(token) > _DIGITS:
             raise _Unexpected(f"a number of more than {_DIGITS} digits: {shown(token)}")
         if self._tokens[self.at] != "..":
