@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from itertools import combinations
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -216,3 +218,27 @@ def test_several_answers_of_an_objective_that_nothing_allows_are_the_best_effort
     problem.add(x > 0)
     problem.minimize(x)
     assert [answer.violated for answer in solve(problem, solutions=2, search="local", time_limit=1).solutions] == [1]
+
+
+def test_verbose_shows_a_bar_in_a_notebook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    drawn: list[str] = []
+
+    class Handle:
+        def update(self, shown: object) -> None:
+            drawn.append(shown._repr_html_())  # type: ignore[attr-defined]
+
+    notebook = SimpleNamespace(
+        get_ipython=lambda: SimpleNamespace(kernel=object()),
+        display=SimpleNamespace(display=lambda shown, display_id: Handle()),
+    )
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    problem = Problem()
+    x = problem.add_variables(12, 0, 11)
+    problem.add_all_different(x)
+    solve(problem, time_limit=5, verbose=True)
+    assert "<progress max='" in drawn[0]
+    assert "0 violated" in drawn[-1]
+    assert capsys.readouterr().out == ""
+    notebook.get_ipython = lambda: SimpleNamespace()  # a terminal's shell
+    solve(problem, time_limit=5, verbose=True)
+    assert "0 violated" in capsys.readouterr().out

@@ -33,6 +33,7 @@ from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
 from anycsp.search.result import Result, TracePoint, objective_of, with_objective
 from anycsp.search.several import several
+from anycsp.search.verbose import Verbose
 
 
 def solve(
@@ -70,7 +71,8 @@ def solve(
     objective to minimize or maximize the search goes on from every assignment that violates nothing, asking for a
     better one, until its limits. `presolve` takes away what required constraints rule out, sets variables aside that
     can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint to begin
-    from. `profile` adds where the time of a neural search went to the result. `verbose` prints every improvement.
+    from. `profile` adds where the time of a neural search went to the result. `verbose` prints every improvement; in a
+    notebook it shows a bar.
 
     `solutions=k` asks for the k best different assignments, which are then in `Result.solutions`; two of them differ in
     at least `min_distance` variables of `distinct_on` (of all, where that is None). They share the time.
@@ -79,22 +81,20 @@ def solve(
         str(model) if isinstance(model, Path) else model, search, time_limit, steps, runs, seed, callback, hint,
         threads, device, temperature, guidance, stop or threading.Event(), presolve, profile,
     )  # fmt: skip
-    options = replace(options, callback=told(problem, callback, verbose))
+    options = replace(options, callback=told(problem, callback, Verbose(options.deadline) if verbose else None))
     if solutions == 1:
         return replace(solve_with(problem, options), problem=problem)
     return several(problem, options, solutions, distinct_on, min_distance, solve_with)
 
 
-def told(problem: Problem, callback: Callback | None, verbose: bool) -> Callback | None:
-    """The callback, told which problem it hears of; `verbose` prints every improvement beside."""
-    if callback is None and not verbose:
+def told(problem: Problem, callback: Callback | None, verbose: Verbose | None) -> Callback | None:
+    """The callback, told which problem it hears of, and what is shown beside it."""
+    if callback is None and verbose is None:
         return None
 
     def relay(progress: Progress) -> bool | None:
-        if verbose and progress.improved:
-            value = "" if progress.objective is None else f", objective {progress.objective:g}"
-            weight = f", weight {progress.violated_weight:g}" if progress.violated_weight != progress.violated else ""
-            print(f"{progress.seconds:8.2f} s  step {progress.step:,}: {progress.violated} violated{weight}{value}")
+        if verbose is not None:
+            verbose(progress)
         return None if callback is None else callback(replace(progress, problem=problem))
 
     return relay
