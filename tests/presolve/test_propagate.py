@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from families import FAMILIES, Family
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anycsp import Problem, native, solve
+from anycsp import Problem, maximum, native, solve
 from anycsp.constraints.base import Restriction
 from anycsp.graph import compile_graph
 from anycsp.presolve.propagate import is_propagated, propagate
@@ -155,3 +155,14 @@ def test_what_may_be_violated_rules_nothing_out() -> None:
     problem.add_clause([(y, 0)])
     assert is_propagated(problem)
     assert propagated(problem).problem.domain_sizes.tolist() == [2, 1]
+
+
+def test_a_rule_of_a_hundred_variables_most_of_them_fixed_is_tabulated() -> None:
+    problem = Problem()
+    fixed, free = problem.add_variables(97, range(3)), problem.add_variables(3, range(3))
+    for x in fixed:
+        problem.add(x == 2)
+    problem.add(maximum([x * y for x, y in pairwise(fixed)]) + free[0] * free[1] == 4 + free[2] * 2)
+    result = solve(problem, time_limit=5, search="local")
+    assert result.satisfied
+    assert result[free[0]] * result[free[1]] == 2 * result[free[2]]

@@ -8,7 +8,7 @@ numbers of variables stay, so objectives, definitions and answers keep their mea
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -24,8 +24,8 @@ from anycsp.constraints.rule import RuleBlock
 from anycsp.constraints.table import Relation, TableBlock, relation_of_truth
 from anycsp.deadline import NEVER, Deadline
 from anycsp.graph import ConstraintValueGraph
-from anycsp.model.expressions import scope_of
-from anycsp.model.lowering import TABLE_LIMIT, relation_of_program
+from anycsp.model.expressions import Program, scope_of
+from anycsp.model.lowering import TABLE_LIMIT
 from anycsp.model.problem import Problem
 from anycsp.model.structure import Kind, is_decision, kind_of
 from anycsp.presolve.network import propagation_network, required
@@ -142,13 +142,21 @@ def _tabulated(block: RuleBlock, restriction: Restriction) -> list[Block]:
         values = [after.values[after.start[x] : after.start[x + 1]] for x in scope.tolist()]
         key = (int(block.program[row]), own.parameter.tobytes(), *(v.tobytes() for v in values))
         if key not in relations:
-            whole = relation_of_program(own.programs[0], own.parameter.tolist(), values)
-            truth = np.zeros(whole.sizes, dtype=np.bool_)
-            whole.write_truth(truth.reshape(-1).view(np.uint8))
-            relations[key] = relation_of_truth(truth.squeeze())
+            relations[key] = _open_relation(own.programs[0], own.parameter.tolist(), values)
         open_ = scope[after.sizes[scope] > 1]
         tables.append(TableBlock.of_relation(open_, relations[key], own.terms))
     return [*([TableBlock.concat(tables)] if tables else []), block.take(np.flatnonzero(~few))]
+
+
+def _open_relation(program: Program, parameters: Sequence[int], values: Sequence[IntArray]) -> Relation:
+    """What a rule leaves to the variables that have a choice; an axis each, however many others are fixed."""
+    sizes = tuple(len(v) for v in values if len(v) > 1)
+    place = np.cumsum([len(v) > 1 for v in values]) - 1
+    axes = [
+        v.reshape([-1 if len(v) > 1 and axis == place[slot] else 1 for axis in range(len(sizes))])
+        for slot, v in enumerate(values)
+    ]
+    return relation_of_truth(np.broadcast_to(np.asarray(program.holds(axes, parameters), dtype=np.bool_), sizes))
 
 
 # ── equal variables ──────────────────────────────────────────────────────────────────────────────────
