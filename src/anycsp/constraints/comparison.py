@@ -48,6 +48,17 @@ def operator_code(operator: str) -> IntArray:
     return np.array([OPERATORS.index(operator)], dtype=np.int64)
 
 
+LARGEST_BOUND = 2**61
+"""Differences from a bound within this, of sums within the same, stay within 64 bits."""
+
+
+def bound_of(bound: int) -> IntArray:
+    """The bounds of a block of one constraint."""
+    if abs(bound) > LARGEST_BOUND:
+        raise ProblemError(f"a bound of {bound}: beyond 2^61 a difference from it would not fit into 64 bits")
+    return np.array([bound], dtype=np.int64)
+
+
 def compare(difference: npt.NDArray[np.int64], operator: IntArray) -> npt.NDArray[np.bool_]:
     """Row by row: difference `operator` 0."""
     result = np.zeros(len(operator), dtype=np.bool_)

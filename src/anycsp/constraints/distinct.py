@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values
-from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
+from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, bound_of, compare, operator_code
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
 
@@ -44,7 +44,7 @@ class DistinctBlock(ComparisonBlock):
             np.array([0, len(slots)], dtype=np.int64),
             slots.astype(np.int64),
             operator_code(operator),
-            np.array([bound], dtype=np.int64),
+            bound_of(bound),
             (tuple(sorted({int(v) for v in except_values})),),
             np.array([result is not None]),
         )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import IntArray, Labelling, Positions, Restriction, Terms, ragged_rows
-from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
+from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, bound_of, compare, operator_code
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
 
@@ -48,7 +48,7 @@ class ExtremumBlock(ComparisonBlock):
             np.array([0, len(scope)], dtype=np.int64),
             scope,
             operator_code(operator),
-            np.array([bound], dtype=np.int64),
+            bound_of(bound),
             np.cumsum([0, *(len(t) for t in terms_of_slots)]).astype(np.int64),
             np.concatenate(terms_of_slots).astype(np.int64),
             np.array([has_result]),

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import IntArray, Labelling, Positions, Restriction, Terms, ragged_rows
-from anycsp.constraints.comparison import ComparisonBlock, compare, operator_code
+from anycsp.constraints.comparison import ComparisonBlock, bound_of, compare, operator_code
 from anycsp.constraints.linear import ResidualLabelling
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -44,7 +44,7 @@ class SumBlock(ComparisonBlock):
             np.array([0, len(scope)], dtype=np.int64),
             scope,
             operator_code(operator),
-            np.array([bound], dtype=np.int64),
+            bound_of(bound),
             np.cumsum(sizes).astype(np.int64),
             np.concatenate(contributions).astype(np.int64) if len(contributions) else np.zeros(0, np.int64),
         )

@@ -265,7 +265,8 @@ def _not_written(path: Path, error: OSError) -> FormatError:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write next to the file, then rename: a reader, or a crash, never meets half of it. Compresses by the name's
     ending."""
-    data = content.encode() if isinstance(content, str) else content
+    # Bytes that are no text were read as lone surrogates: escaped as JSON escapes them, which reads them back.
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     compression = COMPRESSIONS.get(path.suffix.lower())
     temporary = ""
     try:

@@ -294,6 +294,8 @@ class _Parser:
         members = self._values("}")
         if any(isinstance(member, float) for member in members):
             return tuple(members)
+        if not all(isinstance(member, int) for member in members):
+            raise _Unexpected("a set of something else than numbers")
         return frozenset(members)
 
     def _item(self, items: Any) -> Any:
