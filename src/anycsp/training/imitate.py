@@ -27,7 +27,7 @@ from anycsp.training.walk import Batch, SearchState, Walk
 STRATEGY = "tabu"
 """It descends from where it stands, so that what it finds is near; annealing would melt that first."""
 MOVES = 50_000
-"""Of compiled search from each assignment: a fraction of the time that a window of the policy takes."""
+"""Moves of compiled search from each assignment: a fraction of the time that a window of the policy takes."""
 LEAST = 1e-5
 """Added to probabilities inside the logarithm: a policy that is sure of something else feels a bounded pull."""
 

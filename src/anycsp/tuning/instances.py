@@ -24,7 +24,7 @@ from anycsp.tuning.measure import PATIENCE, Curve, Searcher, cost, search_curve,
 from anycsp.tuning.race import Pair
 
 REFERENCE_SEED = 7
-"""Of the default's search that makes the targets; no other search has it."""
+"""The seed of the default's search that makes the targets; no other search has it."""
 JUDGING_SEED = 5000
 """First seed of the searches that settings are judged by."""
 SEPARATE = 1_000_003
@@ -36,7 +36,7 @@ class Family:
     """Where instances come from; small, so that it can be sent to other processes."""
 
     name: str
-    """Of a distribution, or files:DIR."""
+    """The name of a distribution, or files:DIR."""
     settings: Mapping[str, Any]
     seed: int
     count: int
@@ -73,7 +73,7 @@ class Family:
 
     @property
     def hash(self) -> str:
-        """Of what the instances are."""
+        """Tells one set of instances from another."""
         digest = hashlib.sha256()
         for problem in self.problems:
             digest.update(repr((problem.domains.sizes.tolist(), list(problem.describe_constraints()))).encode())
@@ -82,7 +82,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one searcher, all [instances, seeds]."""
+    """What one searcher reached, all [instances, seeds]."""
 
     costs: npt.NDArray[np.float64]
     solved: npt.NDArray[np.float64]

@@ -48,7 +48,7 @@ class Tuned:
     heuristic: Heuristic
     """The best settings found; those of the default where nothing was better."""
     gain: Gain
-    """Of what was found, on held-out instances."""
+    """What the settings gained on held-out instances."""
     tried: int
 
 
