@@ -14,16 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import networkx
 from solvers import Budget, measured
+
+from anycsp.bench.experiments.randcsp import graphs
 
 VERTICES = 1024
 PUBLISHED = {
@@ -33,12 +32,6 @@ PUBLISHED = {
 """Share that focused search solves with 625 N² steps, N = 1024, by colours and mean degree (from its result files)."""
 
 Edges = list[tuple[int, int]]
-
-
-def graphs(vertices: int, degree: float, count: int) -> Iterator[Edges]:
-    random.seed(1)
-    for _ in range(count):
-        yield list(networkx.gnm_random_graph(vertices, round(degree * vertices / 2)).edges)
 
 
 def solved(vertices: int, edges: Edges, args: argparse.Namespace, folder: Path) -> tuple[bool, float]:
@@ -77,7 +70,8 @@ def run(args: argparse.Namespace) -> None:
     print("| --- | --- | --- | --- | --- |", flush=True)
     for degree in args.degrees or PUBLISHED[args.colors]:
         seconds = []
-        for number, edges in enumerate(graphs(args.vertices, degree, args.count), start=1):
+        for number, drawn in enumerate(graphs(args.vertices, degree, args.count), start=1):
+            edges = list(map(tuple, drawn.tolist()))
             how = (args.search, args.strategy, args.time_limit, args.seed)
             key = (args.colors, args.vertices, degree, number, *how)
             if key not in known:

@@ -228,7 +228,7 @@ def test_a_damaged_journal_is_named(tmp_path: Path, line: str) -> None:
 
 def test_a_folder_without_an_experiments_instances_is_an_error(tmp_path: Path) -> None:
     for name, experiment in EXPERIMENTS.items():
-        if name not in ("max-k-sat", "grid", "rb50"):  # generated
+        if name not in ("max-k-sat", "grid", "randcsp", "rb50"):  # generated
             with pytest.raises(AnyCSPError, match=r"--data or \$ANYCSP_DATA"):
                 plan([experiment], tmp_path, "quick")
 

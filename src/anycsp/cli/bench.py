@@ -13,7 +13,7 @@ from anycsp.errors import AnyCSPError
 if TYPE_CHECKING:
     from anycsp.bench.experiment import BudgetName
 
-NAMES = ("rb50", "coloring", "gset", "satlib", "max-k-sat", "cross", "ablation", "regular", "grid")
+NAMES = ("rb50", "coloring", "gset", "satlib", "max-k-sat", "randcsp", "cross", "ablation", "regular", "grid")
 
 
 @click.command()

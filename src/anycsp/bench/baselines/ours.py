@@ -1,7 +1,8 @@
 """This project's own searches behind the same interface.
 
 `anycsp:MODEL` is the network alone, searching as its settings say; `anycsp:MODEL:hybrid` the network and the compiled
-search together; `anycsp:local` the compiled search alone, which needs no model.
+search together; `anycsp:local` the compiled search alone, which needs no model; `anycsp:auto` what a user gets who
+chooses nothing, with CP-SAT beside the compiled search where it is installed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from anycsp.neural.models import load_model
 from anycsp.neural.models.store import SHIPPED
 from anycsp.neural.temperature import as_range
 from anycsp.search import solve
+
+WITHOUT_MODEL = ("local", "auto")
+"""Searches that choose for themselves."""
 
 
 class Ours(Baseline):
@@ -88,8 +92,8 @@ class Ours(Baseline):
 
 
 def parse(name: str, models: Path | None) -> Ours:
-    """From `anycsp:MODEL`, `anycsp:MODEL:SEARCH` or `anycsp:local`."""
+    """From `anycsp:MODEL`, `anycsp:MODEL:SEARCH`, `anycsp:local` or `anycsp:auto`."""
     model, _, search = name.partition(":")[2].partition(":")
     if not model or search not in ("", "neural", "hybrid"):
-        raise AnyCSPError(f"solver {name!r}: write anycsp:MODEL, anycsp:MODEL:SEARCH or anycsp:local")
-    return Ours(None, "local") if model == "local" else Ours(model, search or "neural", models)
+        raise AnyCSPError(f"solver {name!r}: write anycsp:MODEL, anycsp:MODEL:SEARCH, anycsp:local or anycsp:auto")
+    return Ours(None, model) if model in WITHOUT_MODEL else Ours(model, search or "neural", models)

@@ -1,4 +1,4 @@
-"""The paper's experiments by name; a file each."""
+"""The experiments by name, a file each: those of the paper, and RandCSPBench."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from anycsp.bench.experiments.cross import CROSS
 from anycsp.bench.experiments.grid import GRID
 from anycsp.bench.experiments.gset import GSET
 from anycsp.bench.experiments.max_k_sat import MAX_K_SAT
+from anycsp.bench.experiments.randcsp import RANDCSP
 from anycsp.bench.experiments.rb50 import RB50
 from anycsp.bench.experiments.regular import REGULAR
 from anycsp.bench.experiments.satlib import SATLIB
@@ -16,7 +17,7 @@ from anycsp.errors import AnyCSPError
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (RB50, COLORING, GSET, SATLIB, MAX_K_SAT, CROSS, ABLATION, REGULAR, GRID)
+    for experiment in (RB50, COLORING, GSET, SATLIB, MAX_K_SAT, RANDCSP, CROSS, ABLATION, REGULAR, GRID)
 }
 
 

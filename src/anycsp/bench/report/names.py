@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from anycsp.bench.baselines.ours import WITHOUT_MODEL
+
 TITLES = {
     "greedy-cut": "Greedy",
     "goemans-williamson": "SDP (Goemans–Williamson, low rank)",
@@ -31,7 +33,7 @@ def is_ours(solver: str) -> bool:
 
 def is_neural(solver: str) -> bool:
     """The paper's method: the network alone."""
-    return is_ours(solver) and solver.count(":") == 1 and solver != "anycsp:local"
+    return is_ours(solver) and solver.count(":") == 1 and solver.partition(":")[2] not in WITHOUT_MODEL
 
 
 def title(solver: str) -> str:
