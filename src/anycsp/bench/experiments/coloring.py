@@ -28,7 +28,7 @@ def graphs(data: Path, split: str) -> list[Instance]:
 
 
 def instances(data: Path, budget: BudgetName) -> list[Instance]:
-    count = 6 if budget == "quick" else 100
+    count = 7 if budget == "quick" else 100
     return every(graphs(data, "<10"), count) + every(graphs(data, ">=10"), count)
 
 

@@ -21,7 +21,7 @@ def instances(data: Path, budget: BudgetName) -> list[Instance]:
         *rb50.generated(2 if quick else 50),
         *every(coloring.graphs(data, "<10"), 2 if quick else 100),
         *every(small_cuts, 2 if quick else 100),
-        *every(satlib.formulas(data, 250), 3 if quick else 100),
+        *every(satlib.formulas(data, 250), 2 if quick else 100),
         *max_k_sat.formulas(5, 1 if quick else 50),
     ]
 
