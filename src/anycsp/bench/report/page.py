@@ -52,8 +52,12 @@ class Document:
         self.parts.extend(parts)
 
 
+def markdown(document: Document) -> str:
+    return "\n\n".join(_markdown(part) for part in document.parts) + "\n"
+
+
 def write_markdown(document: Document, path: Path) -> Path:
-    path.write_text("\n\n".join(_markdown(part) for part in document.parts) + "\n")
+    path.write_text(markdown(document), encoding="utf-8")
     return path
 
 

@@ -1,0 +1,224 @@
+"""Write docs/results.md from the committed records: nothing on that page is typed by hand.
+
+    python benchmarks/results_page.py            # write it
+    python benchmarks/results_page.py --check    # write nothing; end with 1 where the page says something else
+    python benchmarks/results_page.py --take DIR # and replace the standard records by those of DIR
+
+A section is a folder or file of records, the command that makes them, and a function from records to tables. A section
+whose records are missing is left out and named at the end as not measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import structured
+from randcsp import PUBLISHED
+
+from anycsp.bench.journal import FILE, read_records
+from anycsp.bench.report.page import Bullets, Document, Heading, Paragraph, Part, Table, markdown
+from anycsp.bench.report.results import Results, Trial
+from anycsp.bench.report.summary import verdicts
+from anycsp.bench.report.tables import main_table, newest_table
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDS = ROOT / "research" / "records"
+PAGE = ROOT / "docs" / "results.md"
+
+INTRODUCTION = """
+What was measured, on which commit, under which limit: each table says it, and names the command that repeats it. Every
+answer was recounted by code that shares nothing with the search. *local* is compiled search alone, *auto* what a user
+gets who chooses nothing (CP-SAT runs beside it where it is installed), *neural* the network alone. The page is written
+by `benchmarks/results_page.py` from the records in the folder `research/records` of the repository; `research/` has
+everything else that was tried.
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    records: Path
+    command: str
+    parts: Callable[[Path], Sequence[Part]]
+
+
+# ── the experiments of `anycsp bench` ────────────────────────────────────────────────────────────
+
+
+def experiments(folder: Path) -> list[Part]:
+    parts: list[Part] = []
+    for trial in Results.of(read_records(folder)).trials:
+        parts += [Heading(3, trial.experiment.title), Paragraph(trial.experiment.about), *standing(trial)]
+        parts.append(main_table(trial))
+        if (newest := newest_table(trial)) is not None:
+            parts += [Paragraph("The same from the newest best known cuts:"), newest]
+    return parts
+
+
+def standing(trial: Trial) -> list[Part]:
+    """Where we lose, in the first sentence; then every comparison, the lost ones first."""
+    lines = sorted(verdicts(trial), key=lambda line: not line.startswith("**We lose.**"))
+    lost = sum(line.startswith("**We lose.**") for line in lines)
+    lead = f"We lose {lost} of these {len(lines)} comparisons." if lost else "Nobody who ran is ahead of us."
+    return [Paragraph(lead), Bullets(lines)]
+
+
+# ── structured models ────────────────────────────────────────────────────────────────────────────
+
+NAMES = {"ace": "ACE", "cp-sat": "CP-SAT (CPMpy's translation)", "local": "**local**", "auto": "**auto**"}
+
+
+def structured_models(folder: Path) -> list[Part]:
+    results = structured.Results(list(structured.load_records(folder).values()))
+    satisfied, optimised = dict(results.of_kind("csp")), dict(results.of_kind("cop", "wcsp"))
+    solvable = {name for name, row in satisfied.items() if any(r["counts"] for r in row.values())}
+    best = {
+        name: cost
+        for name, row in optimised.items()
+        if (cost := structured.best_cost([r for r in row.values() if r["counts"]])) is not None
+    }
+    rows, shares = [], {}
+    for system in results.systems:
+        mine = {name: row[system] for name, row in results.rows.items() if system in row}
+        solved = {name for name in solvable & mine.keys() if mine[name]["counts"]}
+        tried = best.keys() & mine.keys()
+        reached = {
+            name
+            for name in tried
+            if mine[name]["counts"]
+            and mine[name].get("cost") is not None
+            and structured.equal(mine[name]["cost"], best[name])
+        }
+        refuted = sum(r["claim"] == "unsatisfiable" for r in mine.values())
+        proved = sum(r["counts"] and r["claim"] == "optimum" for r in mine.values())
+        late = sum(structured.late(r) for r in mine.values())
+        cells = [structured.share(len(solved), len(solvable & mine.keys())), str(refuted)]
+        cells += [structured.share(len(reached), len(tried)), str(proved), str(late)]
+        rows.append([NAMES.get(system, system), *cells])
+        shares[system] = len(solved)
+    wrong = list(results.wrong())
+    missed = sorted(solvable - {n for n in solvable if satisfied[n].get("local", {}).get("counts")})
+    limits = {r["limit"] for row in results.rows.values() for r in row.values()}
+    starved = sum(structured.starved(r) for row in results.rows.values() for r in row.values())
+    lead = f"Of {len(solvable)} satisfaction files that anyone solves, `local` misses {len(missed)}"
+    lead += f": {', '.join(Path(name).stem for name in missed)}." if missed else "."
+    header = [
+        "system",
+        "solved, of the solvable",
+        "refuted",
+        "best objective, of the answered",
+        "optima proved",
+        "late",
+    ]
+    commits = sorted({r["commit"] for row in results.rows.values() for s, r in row.items() if s in ("local", "auto")})
+    footer = f"{', '.join(f'{limit:g} s' for limit in sorted(limits))} of wall-clock time, one thread; ours at commit "
+    footer += f"{', '.join(commits)}; {len(wrong)} wrong answers; {starved} runs had less than 75% of their core."
+    return [
+        Paragraph(lead),
+        Table(header, rows, footer),
+        *([Bullets([f"{system}, {name}: {why}" for name, system, why in wrong])] if wrong else []),
+    ]
+
+
+# ── RandCSPBench, fifty graphs each ──────────────────────────────────────────────────────────────
+
+
+def fifty_graphs(file: Path) -> list[Part]:
+    counted: dict[tuple[int, float], list[bool]] = {}
+    limits, searches = set(), set()
+    for line in file.read_text().splitlines():
+        record = json.loads(line)
+        colors, _, degree, _, search, _, limit, _ = record["key"]
+        counted.setdefault((colors, degree), []).append(record["solved"])
+        limits.add(limit)
+        searches.add(search)
+    rows = []
+    behind = []
+    for (colors, degree), solved in sorted(counted.items()):
+        ours, theirs = sum(solved) / len(solved), PUBLISHED[colors][degree]
+        if ours < theirs:
+            behind.append(f"{colors} colours at c = {degree:g}")
+        rows.append(
+            [f"{colors} colours, c = {degree:g}", f"{sum(solved)} / {len(solved)}", f"{ours:.1%}", f"{theirs:.1%}"]
+        )
+    lead = f"We solve a smaller share than its focused search at {', '.join(behind)}." if behind else ""
+    footer = (
+        f"N = 1024, {', '.join(searches)} search, {', '.join(f'{limit:g} s' for limit in limits)}, one thread, seed 0."
+    )
+    lead = lead or "No published share is above ours."
+    header = ["graphs", "solved", "share", "focused search, 625 N² steps, 400 graphs (published)"]
+    return [Paragraph(lead), Table(header, rows, footer)]
+
+
+SECTIONS = (
+    Section(
+        "Structured models",
+        RECORDS / "structured",
+        "python benchmarks/structured.py --out research/records/structured",
+        structured_models,
+    ),
+    Section(
+        "Everybody on the same footing: 30 s, one thread",
+        RECORDS / "standard",
+        "anycsp bench rb50 coloring gset satlib max-k-sat randcsp --budget standard --jobs 1 --data DATA "
+        "--models benchmarks/models --out research/records/standard",
+        experiments,
+    ),
+    Section(
+        "RandCSPBench: fifty graphs each",
+        RECORDS / "randcsp.jsonl",
+        "python benchmarks/randcsp.py --colors 3 --degrees 4.40 4.58 --out research/records/randcsp.jsonl, "
+        "then --colors 5 --degrees 12.7 13.1",
+        fifty_graphs,
+    ),
+    Section(
+        "The paper's budget",
+        ROOT / "research" / "reports" / "paper",
+        "anycsp bench rb50 coloring gset satlib --budget paper --data DATA --out research/reports/paper",
+        experiments,
+    ),
+)
+
+
+def page() -> str:
+    document = Document()
+    document.add(Heading(1, "Results"), Paragraph(" ".join(INTRODUCTION.split())))
+    absent = []
+    for section in SECTIONS:
+        if not section.records.exists():
+            absent.append(f"{section.title}: `{section.command}`")
+            continue
+        document.add(Heading(2, section.title), *section.parts(section.records))
+        document.add(Paragraph(f"To repeat it: `{section.command}`"))
+    if absent:
+        document.add(Heading(2, "Not measured yet"), Bullets(absent))
+    return markdown(document)
+
+
+def take(folder: Path) -> None:
+    """The records of a benchmark, without their traces: the tables need none, and they are nine tenths of the size."""
+    records = [{k: v for k, v in record.items() if k != "trace"} for record in read_records(folder)]
+    (RECORDS / "standard").mkdir(parents=True, exist_ok=True)
+    (RECORDS / "standard" / FILE).write_text("".join(json.dumps(r, separators=(",", ":")) + "\n" for r in records))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="only say whether the page is what the records say")
+    parser.add_argument("--take", type=Path, metavar="DIR", help="a folder of `anycsp bench --budget standard`")
+    args = parser.parse_args()
+    if args.take:
+        take(args.take)
+    if not args.check:
+        PAGE.write_text(page(), encoding="utf-8")
+    elif PAGE.read_text(encoding="utf-8") != page():
+        sys.exit(f"{PAGE.relative_to(ROOT)} is not what the records say: run benchmarks/results_page.py")
+
+
+if __name__ == "__main__":
+    main()
