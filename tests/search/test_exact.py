@@ -20,11 +20,11 @@ from anycsp import AnyCSPError, Problem, ProblemError, Progress, distributions, 
 from anycsp.cli import run
 from anycsp.model.expressions import circuit, if_else
 from anycsp.search.choose import exact_helps
-from anycsp.search.core import unsatisfiable_core
-from anycsp.search.cp_sat import CpSat
-from anycsp.search.exact import ExactSearch, scored
-from anycsp.search.exact_translation import must_hold, translated
-from anycsp.search.neighbourhoods import Neighbourhoods, restricted
+from anycsp.search.exact.core import unsatisfiable_core
+from anycsp.search.exact.cp_sat import CpSat
+from anycsp.search.exact.engine import ExactSearch, scored
+from anycsp.search.exact.neighbourhoods import Neighbourhoods, restricted
+from anycsp.search.exact.translation import must_hold, translated
 
 pytest.importorskip("ortools")
 
@@ -226,7 +226,7 @@ def test_random_problems_are_left_to_local_search() -> None:
 
 @pytest.mark.parametrize("search", ["local", "hybrid"])
 def test_other_searches_never_use_it(search: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anycsp.search.exact_model.cp_model", lambda: pytest.fail("CP-SAT was used"))
+    monkeypatch.setattr("anycsp.search.exact.model.cp_model", lambda: pytest.fail("CP-SAT was used"))
     result = solve(golomb(5, 14), search=search, threads=1, time_limit=1.5)
     assert result.found_by != "exact"
     assert result.status in ("satisfied", "best-effort")

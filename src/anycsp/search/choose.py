@@ -22,7 +22,7 @@ from anycsp.model.structure import Kind, has_long_tables, is_boolean, kind_of, m
 from anycsp.neural.models import Model, shipped_models
 from anycsp.presolve.network import required
 from anycsp.search import prior
-from anycsp.search.exact_model import installed
+from anycsp.search.exact.model import installed
 from anycsp.search.heuristic import BESIDE, Heuristic
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}

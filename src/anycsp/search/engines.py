@@ -15,11 +15,11 @@ from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature
 from anycsp.presolve.network import required
 from anycsp.search import prior
-from anycsp.search.beside import BesideExact, Partner
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
-from anycsp.search.exact import ExactSearch
+from anycsp.search.exact.beside import BesideExact, Partner
+from anycsp.search.exact.engine import ExactSearch
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.invariant_member import InvariantMember
 from anycsp.search.invariants import NAME as INVARIANTS

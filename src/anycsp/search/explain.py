@@ -7,7 +7,7 @@ import numpy as np
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.model.violated import ViolatedConstraint
-from anycsp.search.core import unsatisfiable_core
+from anycsp.search.exact.core import unsatisfiable_core
 
 MOST_LINES = 50
 """Constraints that are listed: the rest is counted."""

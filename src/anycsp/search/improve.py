@@ -17,9 +17,9 @@ import numpy.typing as npt
 from anycsp import clock
 from anycsp.engine import ProvingEngine
 from anycsp.model.problem import Problem
-from anycsp.search.beside import BesideExact
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.driver import Callback, Outcome, Positions, Progress, drive
+from anycsp.search.exact.beside import BesideExact
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import Portfolio
 from anycsp.search.result import TracePoint

@@ -13,7 +13,7 @@ from dataclasses import replace
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.expressions import Variable, flat, operation, total
 from anycsp.model.problem import Problem, Scope
-from anycsp.search.exact import has_objective
+from anycsp.search.exact.engine import has_objective
 from anycsp.search.options import SearchOptions
 from anycsp.search.result import Result
 

@@ -24,9 +24,9 @@ from anycsp.model.problem import Problem, Violation
 from anycsp.neural.models import Model, load_model
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.search.choose import choose_model
-from anycsp.search.core import unsatisfiable_core
 from anycsp.search.driver import Limits, drive
 from anycsp.search.engines import portfolio
+from anycsp.search.exact.core import unsatisfiable_core
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Prepared, plan_for, starts

@@ -20,11 +20,11 @@ from anycsp.engine import WORST, Engine, Improvement
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.cp_sat import STOPPING, CpSat
-from anycsp.search.exact import bound_of, has_objective, score_of_value, scored
-from anycsp.search.exact_model import cp_model
-from anycsp.search.exact_translation import Positions, Stopped, Translation, translated
-from anycsp.search.neighbourhoods import Neighbourhoods, machines_of, restricted
+from anycsp.search.exact.cp_sat import STOPPING, CpSat
+from anycsp.search.exact.engine import bound_of, has_objective, score_of_value, scored
+from anycsp.search.exact.model import cp_model
+from anycsp.search.exact.neighbourhoods import Neighbourhoods, machines_of, restricted
+from anycsp.search.exact.translation import Positions, Stopped, Translation, translated
 from anycsp.search.portfolio import Portfolio
 
 ALONE = 0.3

@@ -14,8 +14,8 @@ import numpy as np
 from anycsp.deadline import Deadline
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
-from anycsp.search.exact_model import Literal, cp_model
-from anycsp.search.exact_translation import Translation, assumed, must_hold
+from anycsp.search.exact.model import Literal, cp_model
+from anycsp.search.exact.translation import Translation, assumed, must_hold
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from anycsp.errors import ProblemError
 from anycsp.model.expressions import SYMBOL, Expression, Operand, Operation, Variable, evaluate, scope_of
 from anycsp.model.lowering import without_negation
-from anycsp.search.exact_model import ExactModel, Literal, Number
+from anycsp.search.exact.model import ExactModel, Literal, Number
 
 WIDEST_FUNCTION = 1 << 12
 """A non-linear function of one variable is a sum of literals up to this domain size, beyond it is computed."""

@@ -27,8 +27,8 @@ from anycsp.constraints.sum import SumBlock
 from anycsp.constraints.table import Relation, TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.expressions import OPERATIONS, Operand, Variable, operation
-from anycsp.search.exact_expressions import Expressions
-from anycsp.search.exact_model import ExactModel, Literal, Number
+from anycsp.search.exact.expressions import Expressions
+from anycsp.search.exact.model import ExactModel, Literal, Number
 
 LARGEST_TABULATED = 1 << 20
 """Combinations up to which a Python function is called for every one of them: some seconds for the slowest."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from anycsp.deadline import NEVER, Deadline
-from anycsp.search.exact_model import cp_model
-from anycsp.search.exact_translation import Positions, Translation
+from anycsp.search.exact.model import cp_model
+from anycsp.search.exact.translation import Positions, Translation
 
 FOREVER = 1e9
 """Seconds of a solve without a deadline."""

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from anycsp.model.expressions import Operand
 from anycsp.model.problem import Problem
-from anycsp.search.exact_expressions import Expressions
-from anycsp.search.exact_model import ExactModel, Number
+from anycsp.search.exact.expressions import Expressions
+from anycsp.search.exact.model import ExactModel, Number
 
 
 def add_whole(exact: ExactModel, problem: Problem, required: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from anycsp.model.expressions import Variable, scope_of
 from anycsp.model.problem import Problem
-from anycsp.search.exact_translation import Positions, Translation
+from anycsp.search.exact.translation import Positions, Translation
 
 IntArray = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

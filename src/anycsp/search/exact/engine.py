@@ -18,8 +18,8 @@ from anycsp.engine import WORST, Improvement
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem, Violation
 from anycsp.randomness import initial_positions
-from anycsp.search.cp_sat import CpSat
-from anycsp.search.exact_translation import Positions, translated
+from anycsp.search.exact.cp_sat import CpSat
+from anycsp.search.exact.translation import Positions, translated
 
 
 class ExactSearch:

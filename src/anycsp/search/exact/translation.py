@@ -15,10 +15,10 @@ import numpy.typing as npt
 from anycsp.errors import ProblemError
 from anycsp.model.problem import Problem
 from anycsp.model.structure import is_decision
-from anycsp.search.exact_expressions import Expressions
-from anycsp.search.exact_families import add_constraint
-from anycsp.search.exact_model import ExactModel, Literal, Number
-from anycsp.search.exact_whole import add_whole
+from anycsp.search.exact.expressions import Expressions
+from anycsp.search.exact.families import add_constraint
+from anycsp.search.exact.model import ExactModel, Literal, Number
+from anycsp.search.exact.whole import add_whole
 
 Positions = npt.NDArray[np.int32]
 
