@@ -16,7 +16,10 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 
+import neighbourhoods
+import speed
 import structured
 from randcsp import PUBLISHED
 
@@ -155,6 +158,50 @@ def fifty_graphs(file: Path) -> list[Part]:
     return [Paragraph(lead), Table(header, rows, footer)]
 
 
+# ── exact search beside local search ─────────────────────────────────────────────────────────────
+
+
+def beside(file: Path) -> list[Part]:
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    rows, lost = [], []
+    for problem in dict.fromkeys(r["problem"] for r in records):
+        means = {}
+        for system in neighbourhoods.SYSTEMS:
+            values = [r["value"] for r in records if (r["problem"], r["system"]) == (problem, system)]
+            means[system] = mean(values) if values and None not in values else None
+        found = [value for value in means.values() if value is not None]
+        if means["auto"] is None or means["auto"] != min(found):
+            lost.append(problem)
+        best = min(found, default=None)
+        cells = ["–" if v is None else f"**{v:.1f}**" if v == best else f"{v:.1f}" for v in means.values()]
+        rows.append([problem, *cells])
+    lead = (
+        f"`auto` is behind one of its partners on {', '.join(lost)}." if lost else "`auto` is never behind a partner."
+    )
+    seeds, limits = {r["seed"] for r in records}, {r["limit"] for r in records}
+    limit = ", ".join(f"{limit:g} s" for limit in limits)
+    footer = f"Mean value of {len(seeds)} seeds, {limit}, one thread; less is better."
+    return [Paragraph(lead), Table(["problem", *neighbourhoods.SYSTEMS], rows, footer)]
+
+
+# ── speed of the network ─────────────────────────────────────────────────────────────────────────
+
+
+def step_speed(file: Path) -> list[Part]:
+    rows, below = [], []
+    for row in json.loads(file.read_text()):
+        ratio = row["native"] / row["plain"]
+        title = f"{speed.WORKLOADS[row['workload']].title}, d = {row['d']}, {row['threads']} thread"
+        if ratio < 10 and row["d"] == 32:
+            below.append(title)
+        memory = f"{row['plain_mb'] / row['native_mb']:.1f}"
+        rows.append([title, f"{row['native']:.1f}", f"{row['plain']:.1f}", f"{ratio:.1f}", memory])
+    lead = f"Less than ten times the plain transcription: {'; '.join(below)}." if below else ""
+    header = ["workload", "native steps/s", "plain steps/s", "native : plain", "plain memory : native memory"]
+    footer = "Plain is the paper transcribed directly to PyTorch (`benchmarks/plain_transcription.py`)."
+    return [Paragraph(lead or "Ten times the plain transcription or more everywhere."), Table(header, rows, footer)]
+
+
 SECTIONS = (
     Section(
         "Structured models",
@@ -175,6 +222,18 @@ SECTIONS = (
         "python benchmarks/randcsp.py --colors 3 --degrees 4.40 4.58 --out research/records/randcsp.jsonl, "
         "then --colors 5 --degrees 12.7 13.1",
         fifty_graphs,
+    ),
+    Section(
+        "Exact search beside local search",
+        RECORDS / "neighbourhoods.jsonl",
+        "taskset -c 1 python benchmarks/neighbourhoods.py --out research/records/neighbourhoods.jsonl",
+        beside,
+    ),
+    Section(
+        "Speed of the network's step",
+        RECORDS / "speed.json",
+        "python benchmarks/speed.py --hidden 32 --threads 1 --json research/records/speed.json",
+        step_speed,
     ),
     Section(
         "The paper's budget",
