@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from anycsp import Problem, solve
@@ -36,7 +36,6 @@ def random_opb(seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-@settings(max_examples=200)
 @given(st.integers(0, 10**6))
 def test_opb_means_what_the_independent_evaluator_says(seed: int) -> None:
     text, rng = random_opb(seed), random.Random(seed + 1)
@@ -50,7 +49,6 @@ def test_opb_means_what_the_independent_evaluator_says(seed: int) -> None:
         assert problem.objective.value(own.weight, taken) == count.objective
 
 
-@settings(max_examples=200)
 @given(st.integers(0, 10**6))
 def test_linear_opb_files_survive_being_written(seed: int) -> None:
     text = "\n".join(line for line in random_opb(seed).split("\n"))
@@ -71,7 +69,6 @@ def random_quadratic(seed: int) -> tuple[int, dict[tuple[int, int], str]]:
     return nodes, {(i, j): rng.choice(["1", "-2", "0.5", "-1.25", "0", "3e2"]) for i, j in sorted(pairs)}
 
 
-@settings(max_examples=600)  # 200 of each form
 @given(st.integers(0, 10**6), st.sampled_from(["qubo", "BINARY", "SPIN"]))
 def test_quadratic_files_have_the_energy_of_their_coefficients(seed: int, form: str) -> None:
     nodes, coefficients = random_quadratic(seed)
@@ -96,6 +93,15 @@ def test_quadratic_files_have_the_energy_of_their_coefficients(seed: int, form: 
         assert (own.violated, own.weight) == (count.violated, count.violated_weight)
         assert again.objective is not None
         assert again.objective.of_weight(again.violation(values).weight) == energy
+
+
+@pytest.mark.slow
+def test_the_same_of_200_random_problems_per_format() -> None:
+    for seed in range(10**7, 10**7 + 200):
+        test_opb_means_what_the_independent_evaluator_says.hypothesis.inner_test(seed)
+        test_linear_opb_files_survive_being_written.hypothesis.inner_test(seed)
+        for form in ("qubo", "BINARY", "SPIN"):
+            test_quadratic_files_have_the_energy_of_their_coefficients.hypothesis.inner_test(seed, form)
 
 
 def test_a_cut_written_as_a_quadratic_problem_is_minimised_by_the_best_cut() -> None:

@@ -75,11 +75,12 @@ def test_constrained_models_are_solved_to_their_optimum() -> None:
         AnyCSPSampler().sample_cqm(real)
 
 
-def test_files_of_random_models_have_their_energies(tmp_path: Path) -> None:
-    """Of 200 models; dimod is the independent evaluator."""
+@pytest.mark.parametrize("models", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_files_of_random_models_have_their_energies(tmp_path: Path, models: int) -> None:
+    """dimod is the independent evaluator."""
     rng = np.random.default_rng(0)
     path = tmp_path / "model.bqm"
-    for seed in range(200):
+    for seed in range(models):
         nodes = int(rng.integers(1, 7))
         pairs = int(rng.integers(0, nodes * (nodes - 1) // 2 + 1))
         model = dimod.generators.gnm_random_bqm(nodes, pairs, ("SPIN", "BINARY")[seed % 2], random_state=seed)
