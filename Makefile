@@ -34,12 +34,13 @@ demo: install ## solve an example with the shipped network and check the answer
 
 # SolutionChecker, which confirms XCSP3 answers, needs Java; where it cannot be installed those tests are skipped.
 java: ## a Java runtime for the tests of XCSP3, where it may be installed
-	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q default-jre-headless; } \
+	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -y -q default-jre-headless; } \
 	  || echo "no Java: the tests that need SolutionChecker are skipped"
 
-# MiniZinc, and Gecode to check solutions with, for round trips; where they cannot be installed those are skipped.
+# MiniZinc, and Gecode to check solutions with, which Debian has in the same package; where it cannot be installed the
+# round trips are skipped.
 minizinc: ## MiniZinc for the tests of fzn-anycsp, where it may be installed
-	@command -v minizinc >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q minizinc fzn-gecode; } \
+	@command -v minizinc >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -y -q minizinc; } \
 	  || echo "no MiniZinc: the tests that need it are skipped"
 
 test: install java minizinc ## all tests, the fast ones first

@@ -1,12 +1,15 @@
 """Problems of the MiniZinc Challenge: what flattens, what is read, and solutions against Gecode's in equal time.
 
     python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --seconds 20
-    python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --seconds 0     # flatten and read only
+    python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --parts flatten     # what needs no clock
+    python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --parts solve --minutes 3
+    python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --parts check
     python benchmarks/minizinc.py --table runs/minizinc > table.md
 
 Every instance is flattened by `minizinc` for anycsp's library and for Gecode's, read, and solved by both with one
 thread. Each solution of ours is checked by MiniZinc itself: the model is solved once more, by Gecode, with the values
-of the solution as data. Rows are appended to `results.jsonl` as they come, and what is there is not done again.
+of the solution as data. Rows are appended to `results.jsonl` as they come, and what is there is not done again; so the
+part that depends on the clock can be run for some minutes at a time.
 
 Debian's MiniZinc has a library of Gecode's for an older version, which fails on globals.mzn: `GECODE` is what newer
 ones ship, as far as it matters here.
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import subprocess
@@ -70,19 +74,19 @@ MOST_BYTES = 200 << 20
 """Of a flattened file; larger ones are not read."""
 
 
-def instances(folder: Path) -> Iterator[tuple[str, Path, Path | None]]:
-    """Name, model and data of every instance."""
+def instances(folder: Path, one_each: bool = False) -> Iterator[tuple[str, Path, Path | None]]:
+    """Name, model and data of every instance, or of the first one of each problem."""
     for problem in sorted({path.parent for path in folder.glob("*/*/*.mzn")}):
         models = sorted(problem.glob("*.mzn"))
         data = sorted(path for path in problem.iterdir() if path.suffix in (".dzn", ".json"))
-        for model in models if not data else models[:1]:
-            for file in data or [None]:
-                yield f"{problem.parent.name}/{problem.name}/{(file or model).stem}", model, file
+        found = [(model, file) for model in (models if not data else models[:1]) for file in (data or [None])]
+        for model, file in found[: 1 if one_each else None]:
+            yield f"{problem.parent.name}/{problem.name}/{(file or model).stem}", model, file
 
 
 class Bench:
-    def __init__(self, folder: Path, out: Path, flatten_seconds: float, seconds: float) -> None:
-        self._folder, self._out = folder, out
+    def __init__(self, out: Path, flatten_seconds: float, seconds: float) -> None:
+        self._out = out
         self._flatten_seconds, self._seconds = flatten_seconds, seconds
         out.mkdir(parents=True, exist_ok=True)
         self._journal = out / "results.jsonl"
@@ -145,9 +149,23 @@ class Bench:
         lines = [line for line in errors.splitlines() if "rror" in line] or ["?"]
         return "out of time" if code == -1 else lines[0][:200]
 
-    def one(self, instance: str, model: Path, data: Path | None) -> None:
-        row = self.rows.get(instance, {})
+    def one(self, instance: str, model: Path, data: Path | None, parts: set[str]) -> None:
         flat, ozn = self.file(instance, ".fzn"), self.file(instance, ".ozn")
+        if "flatten" in parts:
+            self._flatten_and_read(instance, model, data, flat, ozn)
+        row = self.rows.get(instance, {})
+        if "solve" in parts and row.get("read"):
+            if "ours" not in row:
+                self._solve_ours(instance, flat, ozn)
+            if "gecode" not in row:
+                self._solve_gecode(instance)
+        if "check" in parts and (row.get("ours") or {}).get("found") and "passes" not in row:
+            solution = self.file(instance, ".solution.dzn").read_text()
+            # MiniZinc 2.6 cannot read what it wrote of some enums; without values there is nothing to check.
+            self.add(instance, passes=self.check(model, data, solution) if "=" in solution else "no values to check")
+
+    def _flatten_and_read(self, instance: str, model: Path, data: Path | None, flat: Path, ozn: Path) -> None:
+        row = self.rows.get(instance, {})
         if "flattened" not in row:
             began = time.perf_counter()
             reason = self.flatten(instance, model, data, "org.anycsp.anycsp", flat, ozn)
@@ -156,8 +174,12 @@ class Bench:
             row = self.rows[instance]
         if row["flattened"] and "read" not in row:
             self.add(instance, **self.read(flat))
-        if self._seconds and row.get("read") and "ours" not in row:
-            self.solve(instance, model, data)
+        if row.get("read") and "gecode_flattened" not in row:
+            other, other_ozn = self.file(instance, ".gecode.fzn"), self.file(instance, ".gecode.ozn")
+            reason = self.flatten(instance, model, data, "bench.gecode", other, other_ozn)
+            if not reason:
+                other.write_text(re.sub(r"\bfzn_\w+", lambda m: RENAMED.get(m[0], m[0]), other.read_text()))
+            self.add(instance, gecode_flattened=not reason, gecode_reason=reason)
 
     def read(self, flat: Path) -> dict[str, Any]:
         if flat.stat().st_size > MOST_BYTES:
@@ -167,27 +189,22 @@ class Bench:
             return {"read": False, "refused": "out of time"}
         return json.loads(output) if code == 0 else {"read": False, "refused": errors.splitlines()[-1][:250]}
 
-    def solve(self, instance: str, model: Path, data: Path | None) -> None:
-        flat, ozn = self.file(instance, ".fzn"), self.file(instance, ".ozn")
-        if not flat.exists():
-            self.flatten(instance, model, data, "org.anycsp.anycsp", flat, ozn)
+    def _solve_ours(self, instance: str, flat: Path, ozn: Path) -> None:
         limit = ["-t", str(int(self._seconds * 1000))]
         _, raw, errors = self._run([str(executable()), "-p", "1", *limit, str(flat)], self._seconds + 30)
         ours = self._last(raw, ozn)
-        ours["error"] = errors.strip().splitlines()[-1][:200] if errors.strip() else ""
         if ours["found"]:
-            solution = ours.pop("solution")
-            # MiniZinc 2.6 cannot read what it wrote of some enums; without values there is nothing to check.
-            ours["passes"] = self.check(model, data, solution) if "=" in solution else "not checked: no values"
-        self.add(instance, ours=ours)
-        other, other_ozn = self.file(instance, ".gecode.fzn"), self.file(instance, ".gecode.ozn")
-        if reason := self.flatten(instance, model, data, "bench.gecode", other, other_ozn):
-            self.add(instance, gecode={"found": False, "error": reason})
+            self.file(instance, ".solution.dzn").write_text(ours.pop("solution"))
+        self.add(instance, ours={**ours, "error": errors.strip().splitlines()[-1][:200] if errors.strip() else ""})
+
+    def _solve_gecode(self, instance: str) -> None:
+        if not self.rows[instance].get("gecode_flattened"):
+            self.add(instance, gecode={"found": False, "error": self.rows[instance].get("gecode_reason", "?")})
             return
-        text = other.read_text()
-        other.write_text(re.sub(r"\bfzn_\w+", lambda m: RENAMED.get(m[0], m[0]), text))
-        _, raw, errors = self._run(["fzn-gecode", "-a", *limit, str(other)], self._seconds + 30)
-        gecode = self._last(raw, other_ozn)
+        flat, ozn = self.file(instance, ".gecode.fzn"), self.file(instance, ".gecode.ozn")
+        limit = ["-time", str(int(self._seconds * 1000))]
+        _, raw, errors = self._run(["fzn-gecode", "-a", *limit, str(flat)], self._seconds + 30)
+        gecode = self._last(raw, ozn)
         gecode.pop("solution", None)
         self.add(instance, gecode={**gecode, "error": errors.strip()[:200]})
 
@@ -261,11 +278,11 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
     for name, row in sorted(rows.items()):
         cells = [name, _yes(row.get("flattened"), row.get("reason")), _yes(row.get("read"), row.get("refused"))]
         cells += [f"{row.get('variables', '')}", _found(row.get("ours")), _found(row.get("gecode"))]
-        passes = (row.get("ours") or {}).get("passes", "")
+        passes = row.get("passes", "")
         lines.append("| " + " | ".join([*cells, "passes" if passes is True else str(passes)]) + " |")
     flat = [row for row in rows.values() if row.get("flattened")]
     read = [row for row in flat if row.get("read")]
-    checked = [row["ours"]["passes"] for row in read if "passes" in (row.get("ours") or {})]
+    checked = [row["passes"] for row in read if "passes" in row]
     compared = [good for row in read if (good := as_good(row)) is not None]
     return "\n".join(
         [
@@ -306,7 +323,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--out", type=Path, default=Path("runs/minizinc"))
-    parser.add_argument("--seconds", type=float, default=20, help="of each solver; 0: flatten and read only")
+    parser.add_argument("--parts", default="flatten,solve,check", help="which of these to do")
+    parser.add_argument("--seconds", type=float, default=20, help="of each solver")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no instance after so long")
+    parser.add_argument("--one-each", action="store_true", help="only the first instance of every problem")
     parser.add_argument("--flatten-seconds", type=float, default=30)
     parser.add_argument("--every", type=int, default=1, help="only every so many instances")
     parser.add_argument("--read", metavar="FILE", help="read one FlatZinc file and print what it is")
@@ -319,12 +339,17 @@ def main() -> None:
     if arguments.read:
         print(json.dumps(read_one(arguments.read)))
     elif arguments.table:
-        print(table(Bench(Path(), arguments.table, 0, 0).rows))
+        print(table(Bench(arguments.table, 0, 0).rows))
     else:
-        bench = Bench(arguments.folder, arguments.out, arguments.flatten_seconds, arguments.seconds)
-        for name, model, data in list(instances(arguments.folder))[:: arguments.every]:
-            bench.one(name, model, data)
-            print(name, {k: v for k, v in bench.rows[name].items() if k != "instance"}, flush=True)
+        bench = Bench(arguments.out, arguments.flatten_seconds, arguments.seconds)
+        parts, began = set(arguments.parts.split(",")), time.monotonic()
+        for name, model, data in list(instances(arguments.folder, arguments.one_each))[:: arguments.every]:
+            before = dict(bench.rows.get(name, {}))
+            if time.monotonic() - began > 60 * arguments.minutes:
+                return
+            bench.one(name, model, data, parts)
+            if bench.rows.get(name, {}) != before:
+                print(name, {k: v for k, v in bench.rows[name].items() if k != "instance"}, flush=True)
         print(table(bench.rows))
 
 

@@ -22,6 +22,14 @@ from anycsp.formats import FORMATS, read_text
 
 DOCS = ROOT / "docs"
 PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for page in DOCS.rglob("*.md"))]
+OTHERS = {
+    "integrations": ["networkx"],
+    "cpmpy": ["cpmpy"],
+    "pysat": ["pysat"],
+    "dwave": ["dimod"],
+    "gymnasium": ["gymnasium"],
+}
+"""What the code of a page needs beside this package."""
 ABBREVIATED = """
 # Stands in for `anycsp` while the documentation's commands are tried: the same program with shorter limits.
 import sys
@@ -64,9 +72,8 @@ def workplace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
 @pytest.mark.usefixtures("workplace", "short_searches")
 def test_python_blocks_run_from_top_to_bottom(page: str) -> None:
-    if "integrations" in page:
-        pytest.importorskip("cpmpy")
-        pytest.importorskip("pysat")
+    for library in OTHERS.get(Path(page).stem, ()):
+        pytest.importorskip(library)
     exec(compile("\n".join(blocks(page, "python")), page, "exec"), {})
 
 

@@ -46,6 +46,7 @@ SMOKE = [
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
     Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
     Smoke("randcsp.py", "--smoke", "3 colours", slow=True),
+    Smoke("annealing.py", "--smoke --out annealing", "| G0 | 24 | **"),
     Smoke("minizinc.py", "--smoke --out minizinc", "1 solutions, of which 1 pass", "minizinc", slow=True),
     Smoke("results_page.py", "--check", ""),
     Smoke("xcsp3_table.py", f"{ROOT / 'examples'} --seconds 0.5", "| magic-square.xml | CSP | 9 | 9 |", "java"),

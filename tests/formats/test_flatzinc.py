@@ -206,11 +206,21 @@ def random_model(seed: int) -> Flat:
     return draw.flat
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_exact_search_agrees_on_random_models(seed: int) -> None:
+    agrees_on(random_model(seed))
+
+
+@pytest.mark.slow
+def test_exact_search_agrees_on_200_random_models() -> None:
+    for seed in range(10**7, 10**7 + 200):
+        agrees_on(random_model(seed))
+
+
+def agrees_on(flat: Flat) -> None:
+    """CP-SAT, given what was read, finds what plain evaluation of the text finds."""
     pytest.importorskip("ortools")
-    flat = random_model(seed)
     read = flatzinc(flat.text())
     found = list(flat.solutions())
     result = solve(read.problem, search="exact", time_limit=20)

@@ -95,6 +95,15 @@ def test_quadratic_files_have_the_energy_of_their_coefficients(seed: int, form: 
         assert again.objective.of_weight(again.violation(values).weight) == energy
 
 
+@pytest.mark.slow
+def test_the_same_of_200_random_problems_per_format() -> None:
+    for seed in range(10**7, 10**7 + 200):
+        test_opb_means_what_the_independent_evaluator_says.hypothesis.inner_test(seed)
+        test_linear_opb_files_survive_being_written.hypothesis.inner_test(seed)
+        for form in ("qubo", "BINARY", "SPIN"):
+            test_quadratic_files_have_the_energy_of_their_coefficients.hypothesis.inner_test(seed, form)
+
+
 def test_a_cut_written_as_a_quadratic_problem_is_minimised_by_the_best_cut() -> None:
     problem = read_text("4 4\n1 2 1\n2 3 2\n3 4 1\n4 1 -1\n", format="rudy")
     again = read_text(to_text(problem, "qubo"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 dimod = pytest.importorskip("dimod")
@@ -72,6 +73,28 @@ def test_constrained_models_are_solved_to_their_optimum() -> None:
     real.set_objective(dimod.Real("r"))
     with pytest.raises(AnyCSPError, match="'r' is real"):
         AnyCSPSampler().sample_cqm(real)
+
+
+@pytest.mark.parametrize("models", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_files_of_random_models_have_their_energies(tmp_path: Path, models: int) -> None:
+    """dimod is the independent evaluator."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "model.bqm"
+    for seed in range(models):
+        nodes = int(rng.integers(1, 7))
+        pairs = int(rng.integers(0, nodes * (nodes - 1) // 2 + 1))
+        model = dimod.generators.gnm_random_bqm(nodes, pairs, ("SPIN", "BINARY")[seed % 2], random_state=seed)
+        rounded = {v: round(b, 3) for v, b in model.linear.items()}
+        couplings = {uv: round(b, 3) for uv, b in model.quadratic.items()}
+        model = dimod.BinaryQuadraticModel(rounded, couplings, round(float(rng.normal()), 2), model.vartype)
+        with model.to_file() as file:
+            path.write_bytes(file.read())
+        problem = read(path)
+        for _ in range(4):
+            bits = rng.integers(0, 2, nodes)
+            taken = bits if model.vartype is dimod.BINARY else 2 * bits - 1
+            energy = model.energy(dict(zip(model.variables, taken.tolist(), strict=True)))
+            assert problem.objective.of_weight(problem.violation(bits).weight) == pytest.approx(energy, abs=1e-9)
 
 
 def test_bqm_files_are_read(tmp_path: Path) -> None:

@@ -103,6 +103,10 @@ def test_what_is_proved_unsatisfiable_and_what_is_not(solved) -> None:
         ("var float: f; solve satisfy;", "variable f is a float"),
         ("var 1..2: x; constraint nonsense(x); solve satisfy;", "nonsense"),
         ("var int: x; solve satisfy;", "variable x"),
+        ("var set of int: s; solve satisfy;", "variable s"),
+        ("var 1..2: x; constraint float_eq(x, 1.5); solve satisfy;", "float"),
+        ("var 1..2: x; constraint int_le(x, 1.5); solve satisfy;", "float"),
+        ("var 1..2: x; constraint int_le(x; solve satisfy;", "model.fzn:1: "),
     ],
 )
 def test_a_refusal_is_one_line(solved, text: str, named: str) -> None:

@@ -64,13 +64,24 @@ class Output:
     indices: tuple[ConstantSet, ...] | None = None
 
 
+@dataclass(frozen=True)
+class SearchOrder:
+    """An annotation such as `int_search(x, first_fail, indomain_min)`: names of variables, and the two choices in
+    MiniZinc's words."""
+
+    variables: tuple[str, ...]
+    choose: str
+    value: str
+
+
 @dataclass
 class FlatZinc:
-    """A file as a problem, what it wants printed, and where it wants the search to begin."""
+    """A file as a problem, what it wants printed, and where and in which order it wants the search to begin."""
 
     problem: Problem
     outputs: list[Output] = field(default_factory=list)
     hint: dict[str, int] = field(default_factory=dict)
+    order: list[SearchOrder] = field(default_factory=list)
 
 
 def read(source: Source) -> Problem:
@@ -128,7 +139,9 @@ class Loader:
         self.where = ""
         if not self.problem.num_variables:
             self.problem.add_variable([0], "nothing")  # a model of constants only
-        return FlatZinc(self.problem, list(self._outputs()), self._hint(self._items.search))
+        return FlatZinc(
+            self.problem, list(self._outputs()), self._hint(self._items.search), list(self._order(self._items.search))
+        )
 
     def _check_predicates(self) -> None:
         for name in dict.fromkeys(posted.predicate for posted in self._items.constraints):
@@ -399,6 +412,23 @@ class Loader:
                             self._hint_value(hint, bit, int(v in value))
         return hint
 
+    def _order(self, annotations: Sequence[Any]) -> Iterator[SearchOrder]:
+        """What search annotations say, in their order; those without variables of the problem are left out."""
+        for annotation in annotations:
+            if isinstance(annotation, list):
+                yield from self._order(annotation)
+            if not isinstance(annotation, Call):
+                continue
+            if annotation.name not in ("int_search", "bool_search", "set_search") or len(annotation.arguments) < 3:
+                yield from self._order(annotation.arguments)
+                continue
+            items, choose, value = annotation.arguments[:3]
+            operands = self.operand(items if isinstance(items, list) else [items])
+            flat = [bit for x in operands for bit in (x.values() if isinstance(x, dict) else [x])]
+            names = tuple(dict.fromkeys(x.name for x in flat if isinstance(x, Variable)))
+            if names:
+                yield SearchOrder(names, _word(choose), _word(value))
+
     def _hint_value(self, hint: dict[str, int], x: Variable, value: int) -> None:
         if value in self.problem.domain(x).values:
             hint.setdefault(x.name, value)
@@ -410,6 +440,11 @@ def _truth(predicate: str) -> Truth | None:
 
 def _is_true(operand: Any) -> bool:
     return isinstance(operand, int) and bool(operand)
+
+
+def _word(annotation: Any) -> str:
+    """The name of an annotation, without its arguments."""
+    return annotation.name if isinstance(annotation, Call) else str(annotation)
 
 
 def _is_set(item: Any) -> bool:

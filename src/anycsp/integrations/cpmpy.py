@@ -3,6 +3,7 @@
 Our expressions nest, so CPMpy's models need little rewriting: partial functions are made total, negations pushed down,
 global constraints we have no form for decomposed; everything else is posted as it is. That there is no solution, or
 that one is optimal, is proved by exact search only (`search="exact"`, and by default beside local search).
+CPMpy's own tests of solvers run against it (tests/integrations/test_cpmpy_suite.py).
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from cpmpy.transformations.normalize import toplevel_list
 from cpmpy.transformations.safening import no_partial_functions, safen_objective
 
 import anycsp
+from anycsp.deadline import NEVER, Deadline
 from anycsp.model.expressions import (
     COMPARISON,
     Expression,
     Operand,
     Variable,
+    any_of,
     distinct,
     element,
     if_else,
@@ -40,6 +43,11 @@ from anycsp.model.expressions import (
 from anycsp.model.globals import lexicographic
 from anycsp.model.lowering import conjuncts
 from anycsp.model.problem import Problem
+from anycsp.search.choose import exact_helps
+from anycsp.search.exact.model import installed
+
+FIRST_SECONDS = 1.0
+"""Of local search before CP-SAT, where there is no limit and both together do not pay (search/choose.py)."""
 
 _FUNCTIONS = frozenset({"min", "max", "abs", "mul", "div", "mod", "pow", "element", "count", "among", "nvalue"})
 _CONDITIONS = frozenset({"alldifferent", "allequal", "xor", "ite", "indomain", "lex_less", "lex_lesseq"})
@@ -73,44 +81,155 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
         self.result: Any = None
         """The `anycsp.Result` of the last solve()."""
         self._hint: dict[str, int] = {}
+        self._assumed: list[Any] | None = None
         super().__init__(name="anycsp", cpm_model=cpm_model)
 
     @property
     def native_model(self) -> Problem:
         return self.problem
 
-    def solve(
-        self, time_limit: float | None = None, display: Any = None, solution_hint: Any = None, **options: Any
-    ) -> bool:
-        """Search for `time_limit` seconds (default 10). `options` go to `anycsp.solve`: seed, runs, model, search, …"""
-        from anycsp.search import solve
+    # ── solving ──────────────────────────────────────────────────────────────────────────────────────
 
+    def solve(
+        self,
+        time_limit: float | None = None,
+        assumptions: Any = None,
+        display: Any = None,
+        solution_hint: Any = None,
+        **options: Any,
+    ) -> bool:
+        """Search; without a limit until the answer is proved where OR-Tools is installed, otherwise for 10 seconds.
+
+        `assumptions` are Boolean variables or their negations that hold in this search only. `display` is shown or
+        called at every solution, each better than the last. `options` (seed, runs, search, …) go to `anycsp.solve`.
+        """
         if time_limit is not None and time_limit <= 0:
             raise ValueError(f"time_limit = {time_limit}: must be positive")
+        self._complete_problem()
+        if solution_hint is not None:
+            self.solution_hint(*solution_hint)
+        self._assumed = None if assumptions is None else list(assumptions)
+        problem = self.problem
+        if self._assumed:
+            problem = problem.copy()
+            problem.add([self._as_condition(literal) for literal in self._assumed])
+        return self._solved(problem, time_limit, display, options)
+
+    def solveAll(
+        self,
+        display: Any = None,
+        time_limit: float | None = None,
+        solution_limit: int | None = None,
+        call_from_model: bool = False,
+        **options: Any,
+    ) -> int:
+        """How many solutions were found, each other than those before in some variable of the model; with an objective
+        those that are as good as the best, which has to be proved. The status is OPTIMAL where there are no more."""
+        self._complete_problem()
+        until, began = Deadline.after(time_limit), time.perf_counter()
+        problem, found = self.problem.copy(), 0
+        if self.has_objective():
+            self._solved(problem, until.seconds, None, options)
+            if self.cpm_status.exitstatus != ExitStatus.OPTIMAL:
+                return 0
+            objective = self.problem.objective
+            assert objective is not None
+            assert objective.expression is not None
+            assert self.objective_value_ is not None
+            problem.objective = None
+            problem.add(operation("eq", objective.expression, self.objective_value_))
+        mine = [self._varmap[x.name] for x in self.user_vars]
+        while not until.passed and self._solved(problem, until.seconds, None, options):
+            found += 1
+            self.print_display(display)
+            if found == solution_limit or not mine:
+                break
+            values = self.problem.values(self.result.positions[: self.problem.num_variables])
+            problem.add(any_of([operation("ne", x, int(values[x.index])) for x in mine]))
+        if found:
+            proved = self.cpm_status.exitstatus == ExitStatus.UNSATISFIABLE or not mine
+            self.cpm_status.exitstatus = ExitStatus.OPTIMAL if proved else ExitStatus.FEASIBLE
+        self.cpm_status.solve_time = time.perf_counter() - began
+        return found
+
+    def _complete_problem(self) -> None:
+        """Every variable that the user knows is searched, constraints or not."""
         self.solver_vars(list(self.user_vars))
-        began = time.perf_counter()
-        callback = options.pop("callback", None)
         if not self.problem.num_variables:
             self.problem.add_variable([0], "_nothing")  # a model of constants only
-        result = solve(self.problem, time_limit=time_limit, hint=self._hint or None, callback=callback, **options)
+
+    def _solved(self, problem: Problem, time_limit: float | None, display: Any, options: dict[str, Any]) -> bool:
+        """Search a problem that has the variables of our own first, and give CPMpy's variables their values."""
+        began = time.perf_counter()
+        told: list[float] = []
+
+        def improved(progress: Any) -> bool:
+            if display is not None and progress.improved and progress.violated == 0:
+                if problem.objective is not None and (progress.objective is None or progress.objective in told):
+                    return False
+                told.append(progress.objective or 0.0)
+                self._take_values(problem, progress.positions)
+                self.print_display(display)
+            return False
+
+        result = self._search(problem, time_limit, {"callback": improved if display is not None else None, **options})
         self.result = result
-        self.cpm_status = SolverStatus(self.name)
-        self.cpm_status.solve_time = time.perf_counter() - began
-        found = result.violated == 0
+        found = result.violated == 0 and (problem.objective is None or result.objective is not None)
         proofs = {"optimal": ExitStatus.OPTIMAL, "unsatisfiable": ExitStatus.UNSATISFIABLE}
+        self.cpm_status = SolverStatus(self.name)
         self.cpm_status.exitstatus = proofs.get(result.status, ExitStatus.FEASIBLE if found else ExitStatus.UNKNOWN)
+        if problem.objective is None and found:
+            self.cpm_status.exitstatus = ExitStatus.FEASIBLE
         self.objective_value_ = None
-        for x in self.user_vars:
-            if not found:
+        if found:
+            self._take_values(problem, result.positions)
+            if result.objective is not None:
+                self.objective_value_ = int(result.objective["value"])
+                if display is not None and float(self.objective_value_) not in told:
+                    self.print_display(display)
+            elif display is not None and not told:
+                self.print_display(display)
+        else:
+            for x in self.user_vars:
                 x._value = None
-                continue
-            value = int(result.assignment[self._varmap[x.name].name])
-            x._value = bool(value) if x.is_bool() else value
-        if found and result.objective is not None:
-            self.objective_value_ = int(result.objective["value"])
-        if found and display is not None:
-            self.print_display(display)
+        self.cpm_status.solve_time = time.perf_counter() - began
         return bool(self._solve_return(self.cpm_status))
+
+    def _search(self, problem: Problem, time_limit: float | None, options: dict[str, Any]) -> Any:
+        """Without a limit, and where nothing else was asked for: a short search, then CP-SAT until it is settled."""
+        from anycsp.search import solve
+
+        options = {"hint": self._hint or None, **options}
+        if time_limit is not None or "search" in options or "steps" in options or not installed():
+            return solve(problem, time_limit=time_limit, **options)
+        if exact_helps(problem):
+            return solve(problem, time_limit=NEVER, **options)
+        result = solve(problem, time_limit=FIRST_SECONDS, **options)
+        settled = result.status in ("optimal", "unsatisfiable") or (problem.objective is None and not result.violated)
+        return result if settled else solve(problem, time_limit=NEVER, **{**options, "search": "exact"})
+
+    def _take_values(self, problem: Problem, positions: Any) -> None:
+        values = problem.values(positions)
+        for x in self.user_vars:
+            value = int(values[self._varmap[x.name].index])
+            x._value = bool(value) if x.is_bool() else value
+
+    def _as_condition(self, literal: Any) -> Operand:
+        return operation("eq", self._expression(literal), 1)
+
+    def get_core(self) -> list[Any]:
+        """After an answer of no under assumptions: assumptions that cannot hold together, none of which could be left
+        out."""
+        if self._assumed is None or self.cpm_status.exitstatus != ExitStatus.UNSATISFIABLE:
+            raise ValueError("get_core() follows a solve(assumptions=[…]) that was proved unsatisfiable")
+        core = list(dict.fromkeys(self._assumed))
+        for literal in list(core):
+            without = self.problem.copy()
+            without.objective = None
+            without.add([self._as_condition(other) for other in core if other is not literal])
+            if self._search(without, None if installed() else 1.0, {}).status == "unsatisfiable":
+                core = [other for other in core if other is not literal]
+        return core
 
     def has_objective(self) -> bool:
         return self.problem.objective is not None
@@ -319,7 +438,7 @@ def _no_overlap(solver: CPM_anycsp, args: Any, _: Any) -> None:
     for length in lengths:
         if isinstance(length, Expression):
             solver.problem.add(length >= 0)
-    solver.problem.add_no_overlap(solver._expressions(starts), lengths, zero_ignored=False)
+    solver.problem.add_no_overlap(solver._expressions(starts), lengths)  # a task of no length is nowhere
 
 
 def _gcc(solver: CPM_anycsp, args: Any, constraint: Any) -> None:

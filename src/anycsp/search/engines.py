@@ -65,7 +65,9 @@ def _auto(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     if isinstance(engine, Enumeration):
         return engine
     decision = is_decision(prepared.whole)
-    partner = Partner(prepared.problem, options.seed, workers, options.deadline, decision=decision)
+    partner = Partner(
+        prepared.problem, options.seed, workers, options.deadline, decision=decision, branching=options.branching
+    )
     return BesideExact(engine, partner, alone=plan.threads == 1)
 
 
@@ -77,7 +79,9 @@ def improving_engine(
         return portfolio(prepared, plan, options, bounded)
     workers, own = _divided(plan)
     engine = portfolio(prepared, own, options, bounded)
-    partner = Partner(bounded.original, options.seed, workers, options.deadline, decision=True)
+    partner = Partner(
+        bounded.original, options.seed, workers, options.deadline, decision=True, branching=options.branching
+    )
     return BesideExact(engine, partner, alone=plan.threads == 1, bounded=bounded)
 
 

@@ -17,6 +17,7 @@ from anycsp.model.problem import Assignment
 from anycsp.neural.guidance import Guidance, as_guidance
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature, as_temperature
+from anycsp.search.branching import Branching
 from anycsp.search.driver import Callback, Limits
 from anycsp.search.heuristic import Heuristic, load_heuristic, names_heuristic
 from anycsp.threads import available_threads
@@ -43,6 +44,7 @@ class SearchOptions:
     stop: threading.Event = field(default_factory=threading.Event)
     presolve: bool = True
     profile: bool = False
+    branching: Sequence[Branching] = ()
 
     def __post_init__(self) -> None:
         if self.search not in SEARCHES:

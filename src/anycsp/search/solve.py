@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from anycsp.neural.profile import Profile
 from anycsp.neural.temperature import Temperature
 from anycsp.presolve.reduce import Presolved, propagated
 from anycsp.search.bound import BoundedProblem, TooWide
+from anycsp.search.branching import Branching
 from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.engines import improving_engine, make_engine
 from anycsp.search.heuristic import Heuristic
@@ -58,6 +60,7 @@ def solve(
     distinct_on: Scope | None = None,
     min_distance: int = 1,
     verbose: bool = False,
+    branching: Sequence[Branching] = (),
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
@@ -72,14 +75,15 @@ def solve(
     better one, until its limits. `presolve` takes away what required constraints rule out, sets variables aside that
     can always be given a value last, and fixes the colours of a clique (presolve/), unless there is a hint to begin
     from. `profile` adds where the time of a neural search went to the result. `verbose` prints every improvement; in a
-    notebook it shows a bar.
+    notebook it shows a bar. `branching` is the order in which variables and values are worth trying, where that is
+    known; exact search follows it for a part of its time.
 
     `solutions=k` asks for the k best different assignments, which are then in `Result.solutions`; two of them differ in
     at least `min_distance` variables of `distinct_on` (of all, where that is None). They share the time.
     """
     options = SearchOptions(
         str(model) if isinstance(model, Path) else model, search, time_limit, steps, runs, seed, callback, hint,
-        threads, device, temperature, guidance, stop or threading.Event(), presolve, profile,
+        threads, device, temperature, guidance, stop or threading.Event(), presolve, profile, tuple(branching),
     )  # fmt: skip
     options = replace(options, callback=told(problem, callback, Verbose(options.deadline) if verbose else None))
     if solutions == 1:

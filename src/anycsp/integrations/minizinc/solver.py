@@ -21,8 +21,9 @@ from anycsp.errors import AnyCSPError, FormatError
 from anycsp.integrations.minizinc.output import COMPLETE, ERROR, UNKNOWN, UNSATISFIABLE, solution, value_of
 
 if TYPE_CHECKING:
-    from anycsp.formats.flatzinc import FlatZinc
+    from anycsp.formats.flatzinc import FlatZinc, SearchOrder
     from anycsp.search import Progress, Result
+    from anycsp.search.branching import Branching
 
 WRITING_SECONDS = 0.1
 """Of the time limit, kept for the last solution."""
@@ -41,7 +42,7 @@ def arguments_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("-v", dest="verbose", action="store_true", help="say on standard error what is done")
     parser.add_argument("-p", dest="threads", type=int, help="threads; default all cores")
     parser.add_argument("-r", dest="seed", type=int, default=0, help="seed of all random numbers")
-    parser.add_argument("-f", dest="free", action="store_true", help="free search: search is always free here")
+    parser.add_argument("-f", dest="free", action="store_true", help="free search: ignore search annotations")
     parser.add_argument("-t", dest="milliseconds", type=float, help="time limit in milliseconds; default none")
     parser.add_argument("--search", default="auto", help="auto, local, exact, hybrid or neural")
     return parser.parse_args(arguments)
@@ -97,6 +98,7 @@ class Session:
             seed=self.asked.seed,
             threads=self.asked.threads,
             hint=read.hint or None,
+            branching=() if self.asked.free else branching(read.order),
             stop=self.stop,
             **options,
         )
@@ -108,7 +110,7 @@ class Session:
         problem = read.problem
         wanted = 0 if self.asked.all else max(self.asked.solutions, 1)
         while True:
-            result = self._search(FlatZinc(problem, read.outputs, read.hint))
+            result = self._search(FlatZinc(problem, read.outputs, read.hint, read.order))
             if not result.satisfied:
                 break
             values = problem.values(result.positions)
@@ -167,6 +169,31 @@ class Session:
     def _say(self, text: str) -> None:
         if self.asked.verbose:
             print(f"% {text}", file=sys.stderr, flush=True)
+
+
+_CHOOSE = {
+    "first_fail": "fewest values",
+    "anti_first_fail": "most values",
+    "dom_w_deg": "fewest values",
+    "most_constrained": "fewest values",
+    "smallest": "lowest",
+    "largest": "highest",
+}
+_VALUE = {
+    "indomain_max": "highest",
+    "outdomain_min": "highest",
+    "indomain_median": "median",
+    "indomain_middle": "median",
+    "indomain_split": "lower half",
+    "indomain_reverse_split": "upper half",
+}
+
+
+def branching(order: Sequence[SearchOrder]) -> list[Branching]:
+    """Search annotations in our words; what has no counterpart is taken in order, from the lowest value up."""
+    from anycsp.search.branching import Branching
+
+    return [Branching(o.variables, _CHOOSE.get(o.choose, "first"), _VALUE.get(o.value, "lowest")) for o in order]
 
 
 def _unknown(number: int, frame: FrameType | None) -> None:

@@ -30,14 +30,18 @@ class CpSat:
         deadline: Deadline = NEVER,
         workers: int = 1,
         seed: int = 0,
+        guided: bool = False,
     ) -> None:
-        """`model` is a variant of the translation's own; `found` hears every solution, in the solving thread."""
+        """`model` is a variant of the translation's own; `found` hears every solution, in the solving thread. `guided`:
+        the model has an order of variables and values, which is followed."""
         self._cp, self._translation, self._found = cp_model(), translation, found
         self._model = translation.model if model is None else model
         self._solver = self._cp.CpSolver()
         self._solver.parameters.max_time_in_seconds = min(max(deadline.left, 0.001), FOREVER)
         self._solver.parameters.num_workers = workers
         self._solver.parameters.random_seed = seed % 2**31
+        if guided:
+            self._solver.parameters.search_branching = self._cp.FIXED_SEARCH
         self.bound: float | None = None
         """No solution is better than this, in the model's own objective."""
         self.proved = self.infeasible = False

@@ -1,4 +1,4 @@
-"""networkx graphs and PySAT formulas mean what they say."""
+"""networkx graphs mean what they say."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-
-from anycsp import ProblemError
 
 
 def test_networkx_coloring_and_maxcut() -> None:
@@ -30,23 +28,3 @@ def test_networkx_coloring_and_maxcut() -> None:
         expected = sum(w for u, v, w in weighted.edges(data="weight") if sides[u] != sides[v])
         violation = cut.violation({str(n): s for n, s in sides.items()})
         assert cut.objective.value(violation.weight, np.array(values)) == expected
-
-
-def test_pysat_formulas() -> None:
-    formula = pytest.importorskip("pysat.formula")
-    from anycsp.integrations.pysat import from_formula
-
-    cnf = formula.CNF(from_clauses=[[1, -2], [2, 3], [-1]])
-    wcnf = formula.WCNF()
-    wcnf.append([1, 2])
-    wcnf.append([-1], weight=3)
-    wcnf.append([-2, 3], weight=2)
-    for values in itertools.product((0, 1), repeat=3):
-        true = {i + 1 if v else -i - 1 for i, v in enumerate(values)}
-        assert from_formula(cnf).violation(values).violated == sum(not true & set(c) for c in cnf.clauses)
-        counted = from_formula(wcnf).violation(values)
-        assert counted.hard == sum(not true & set(c) for c in wcnf.hard)
-        soft = sum(w for c, w in zip(wcnf.soft, wcnf.wght, strict=True) if not true & set(c))
-        assert counted.weight - counted.hard == soft
-    with pytest.raises(ProblemError):
-        from_formula(type("Broken", (), {"clauses": [[0]], "nv": 1})())
