@@ -162,7 +162,7 @@ def test_a_misspelt_setting_is_told_its_name() -> None:
 
 @pytest.fixture
 def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
-    monkeypatch.setattr("anycsp.training.trainer.fastest", lambda: ops)
+    monkeypatch.setattr("anycsp.training.trainer.fastest", lambda device: ops)
 
 
 # ── the loop ─────────────────────────────────────────────────────────────────────────────────────

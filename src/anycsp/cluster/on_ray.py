@@ -70,13 +70,13 @@ class RayWorkers(Workers):
         self, function: Callable[..., Any], tasks: Iterable[Task], retries: int = RETRIES
     ) -> Iterator[Done]:
         ray, waiting = self._ray, iter(tasks)
-        remote = ray.remote(_call).options(max_retries=retries, retry_exceptions=False)
+        remote = ray.remote(_call)
         running: dict[Any, Task] = {}
         try:
             while True:
                 while len(running) < QUEUED_PER_CORE * self.cores and (task := next(waiting, None)) is not None:
-                    needs = self._needs(task)
-                    running[remote.options(**needs).remote(function, task.arguments, task.seconds)] = task
+                    begun = remote.options(max_retries=retries, retry_exceptions=False, **self._needs(task))
+                    running[begun.remote(function, task.arguments, task.seconds)] = task
                 if not running:
                     return
                 ended, _ = ray.wait(list(running), num_returns=1)
