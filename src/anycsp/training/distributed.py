@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch import distributed as dist
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from anycsp.errors import AnyCSPError
@@ -114,10 +116,15 @@ def join(device: str = "cpu") -> Ranks:
         return ALONE
     if not dist.is_available():
         raise AnyCSPError("this build of torch cannot train in several processes")
-    rank, local_rank = int(os.environ["RANK"]), int(os.environ.get("LOCAL_RANK", "0"))
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     if device == "cuda":
         torch.cuda.set_device(local_rank)
-    dist.init_process_group("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo", timeout=PATIENCE)
+    # After a restart `torchrun` may hand out the same store, which still has the addresses of the dead: each attempt
+    # has a part of its own.
+    store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+    store = PrefixStore(f"attempt-{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    backend = "cpu:gloo,cuda:nccl" if device == "cuda" else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
     return Ranks(rank, size, local_rank)
 
 

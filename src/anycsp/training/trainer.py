@@ -272,12 +272,19 @@ class Trainer:
         takes a while, and after: a checkpoint older than the best model would have it replaced by a worse one."""
         self.save()
         log.progress(self.progress, f"update {self.counters.update}  validating")
-        if self._validation is not None:
-            self._judge(log, self._validation)
+        judged = None if self._validation is None else self._judge(self._validation)
         self.counters = self.ranks.of_first(self.counters)
         self.save()
+        if judged is not None:
+            temperature, costs = judged
+            by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
+            hot, cold = as_range(temperature)
+            log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
+            shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
+            log.say(f"{self.counters.seconds / 60:6.1f} min  update {self.counters.update}  unsatisfied: {shown}")
 
-    def _judge(self, log: RunLog, validation: ValidationSet) -> None:
+    def _judge(self, validation: ValidationSet) -> tuple[Temperature, dict[int, float]]:
+        """The best temperature, and what is left unsatisfied with it at each depth."""
         config, counters = self.config, self.counters
         with self._timed("validation"):
             measured = {
@@ -291,11 +298,7 @@ class Trainer:
         if costs[deepest] < counters.best:
             counters.best, counters.best_update, counters.since_best = costs[deepest], counters.update, 0
             self.export("best", costs, temperature)
-        by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
-        hot, cold = as_range(temperature)
-        log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
-        shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
-        log.say(f"{counters.seconds / 60:6.1f} min  update {counters.update}  unsatisfied: {shown}")
+        return temperature, costs
 
     def export(self, name: str, validation: dict[int, float], temperature: Temperature) -> None:
         """Save the averaged weights as a model `anycsp solve` can use."""
