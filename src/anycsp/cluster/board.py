@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Rank = tuple[float, ...]
-"""What orders the assignments of one problem; smaller is better."""
+from anycsp.search.together import Rank
+
 Positions = npt.NDArray[np.int32]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from anycsp.cluster.board import Exchange
-from anycsp.cluster.shared import Group, searched_together, together
+from anycsp.cluster.shared import Group, searched_together
 from anycsp.cluster.workers import Task, Workers, open_workers
 from anycsp.deadline import DEFAULT_SECONDS
 from anycsp.errors import AnyCSPError
@@ -21,6 +21,7 @@ from anycsp.neural.models import load_model
 from anycsp.search.options import SearchOptions
 from anycsp.search.result import Result
 from anycsp.search.solve import solve
+from anycsp.search.together import Rank, rank, together
 
 NEXT_GROUP = 1_000_003
 """Added to the seed from group to group: far from the seeds that a user counts up by hand."""
@@ -104,7 +105,7 @@ def solved_by(
     options = _checked(options)
     shares = groups > 1 and options.get("steps") is None and options.get("solutions", 1) == 1
     board = workers.board() if shares else None
-    parts: dict[str, dict[int, Result]] = {}
+    parts: dict[str, dict[int, tuple[Rank, Result]]] = {}
     failed: dict[str, str] = {}
     left: dict[str, int] = {}
 
@@ -123,11 +124,13 @@ def solved_by(
         else:
             parts[key][number] = done.value
         if left[key] == 0:
-            results = [result for _, result in sorted(parts.pop(key).items())]
-            yield Solved(key, together(results, options["seed"]) if results else None, failed.pop(key, ""))
+            ranked = [found for _, found in sorted(parts.pop(key).items())]
+            yield Solved(key, together(ranked, options["seed"]) if ranked else None, failed.pop(key, ""))
 
 
-def searched(key: str, number: int, problem: Given, options: dict[str, Any], board: Exchange | None) -> Result:
+def searched(
+    key: str, number: int, problem: Given, options: dict[str, Any], board: Exchange | None
+) -> tuple[Rank, Result]:
     """One group of one problem, in a worker."""
     options = {**options, "seed": options["seed"] + number * NEXT_GROUP}
 
@@ -136,7 +139,10 @@ def searched(key: str, number: int, problem: Given, options: dict[str, Any], boa
             return solve(problem, **options)
         return searched_together(problem, Group(number, key, board), **options)
 
-    return problem.searched(search, options)
+    result = problem.searched(search, options)
+    assert result.problem is not None
+    others = [replace(other, problem=None) for other in result.solutions]
+    return rank(result.problem, result), replace(result, problem=None, solutions=others)  # it need not travel back
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:

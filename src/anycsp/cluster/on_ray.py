@@ -19,6 +19,7 @@ from anycsp.threads import available_threads
 
 QUEUED_PER_CORE = 4
 """Tasks that Ray is given ahead: enough that no core waits for the driver, few enough to be held in memory."""
+LOOPBACK = "127.0.0.1"
 BOARD_SECONDS = 10.0
 """How long a search waits for the board: where its node is gone, the search goes on alone."""
 
@@ -50,15 +51,13 @@ class RayWorkers(Workers):
         self._boards: list[Any] = []
 
     def _connect(self, address: str) -> None:
-        quiet = {"log_to_driver": False, "configure_logging": False}
+        options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+        if not address:
+            options |= {"num_cpus": available_threads(), "include_dashboard": False}
+        if not address or address.startswith(LOOPBACK):
+            options["_node_ip_address"] = LOOPBACK  # Ray would else look for a node at the address of this host
         try:
-            if address:
-                self._ray.init(address=address, **quiet)
-            else:
-                self._ray.init(
-                    address="local", _node_ip_address="127.0.0.1", include_dashboard=False,
-                    num_cpus=available_threads(), **quiet,
-                )  # fmt: skip
+            self._ray.init(address=address or "local", **options)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise AnyCSPError(f"no Ray cluster at {address or '127.0.0.1'}: {error}") from None
 

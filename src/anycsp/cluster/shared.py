@@ -11,12 +11,13 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anycsp.cluster.board import Exchange, Positions, Post, Rank
+from anycsp.cluster.board import Exchange, Positions, Post
 from anycsp.deadline import Deadline
 from anycsp.model.problem import Problem
 from anycsp.search.driver import Progress
-from anycsp.search.result import BEST_EFFORT, INTERRUPTED, OPTIMAL, SATISFIED, UNSATISFIABLE, Result
+from anycsp.search.result import BEST_EFFORT, INTERRUPTED, SATISFIED, Result
 from anycsp.search.solve import solve
+from anycsp.search.together import Rank, is_settled, later, rank, rank_of_positions, together
 
 EXCHANGE_SECONDS = 2.0
 """Between two looks at the board: an assignment of a million variables takes a small part of that to send."""
@@ -36,28 +37,19 @@ class Group:
 def searched_together(problem: Problem, group: Group, *, time_limit: float, seed: int, **options: Any) -> Result:
     """`solve`, as one of the group. Ends `time_limit` seconds after the call."""
     deadline, began = Deadline.after(time_limit), time.perf_counter()
-    best: Result | None = None
+    found: list[Result] = []
     start: Positions | None = None
-    rounds = 0
     while True:
-        watch = _Watch(problem, group, began, begins_at=None if start is None else rank_of_positions(problem, start))
+        begins_at = None if start is None else rank_of_positions(problem, start)
+        watch = _Watch(problem, group, began, begins_at)
         hint = None if start is None else problem.assignment(start)
         before = time.perf_counter() - began
-        found = solve(problem, time_limit=deadline, seed=seed + rounds, hint=hint, callback=watch, **options)
-        found = replace(
-            found,
-            seconds=before + found.seconds,
-            best_seconds=before + found.best_seconds,
-            trace=[point._replace(seconds=before + point.seconds) for point in found.trace],
-        )
-        if best is None or _order(found) < _order(best):
-            best = found
-        elif found.status in (OPTIMAL, UNSATISFIABLE):
-            best = replace(best, status=found.status)
-        rounds += 1
-        group.board.exchange(group.key, Post(rank(best), best.positions, is_settled(best)))
+        result = solve(problem, time_limit=deadline, seed=seed + len(found), hint=hint, callback=watch, **options)
+        found.append(later(result, before))
+        best = together([(rank(problem, one), one) for one in found], seed)
+        group.board.exchange(group.key, Post(rank(problem, best), best.positions, is_settled(problem, best)))
         if watch.better is None or watch.settled or deadline.passed:
-            return replace(best, status=_ended(best), seed=seed, seconds=time.perf_counter() - began)
+            return replace(best, status=_ended(problem, best), runs=found[0].runs)
         start = watch.better
 
 
@@ -73,7 +65,7 @@ class _Watch:
         self.settled = False
 
     def __call__(self, progress: Progress) -> bool:
-        now, own = time.perf_counter(), rank(progress, self._problem)
+        now, own = time.perf_counter(), rank(self._problem, progress)
         if self._best is None or own < self._best:
             self._best, self._improved = own, now
         if now - self._asked < EXCHANGE_SECONDS:
@@ -89,59 +81,9 @@ class _Watch:
         return self.settled or self.better is not None
 
 
-def rank(answer: Result | Progress, problem: Problem | None = None) -> Rank:
-    """What makes one answer better than another: what is required, then weight, then the objective."""
-    problem = problem or answer.problem
-    value = answer.objective["value"] if isinstance(answer.objective, dict) else answer.objective
-    asked = None if problem is None else problem.objective
-    if asked is None or asked.expression is None:
-        return (answer.hard_violated, answer.violated_weight)
-    if value is None or answer.violated:
-        return (answer.hard_violated, answer.violated_weight, float("inf"))
-    return (answer.hard_violated, answer.violated_weight, -value if asked.kind == "maximize" else value)
-
-
-def rank_of_positions(problem: Problem, positions: Positions) -> Rank:
-    """The same of an assignment."""
-    counted = problem.violation_of_positions(positions)
-    if problem.objective is None or problem.objective.expression is None:
-        return (counted.hard, counted.weight)
-    value = problem.objective.value(counted.weight, problem.values(positions))
-    if value is None or counted.violated:
-        return (counted.hard, counted.weight, float("inf"))
-    return (counted.hard, counted.weight, -value if problem.objective.kind == "maximize" else value)
-
-
-def is_settled(result: Result) -> bool:
-    """Whether nothing better is to be looked for."""
-    own = result.problem is not None and result.problem.objective is not None
-    optimises = own and result.problem.objective.expression is not None  # type: ignore[union-attr]
-    return result.status in (OPTIMAL, UNSATISFIABLE) or (result.violated == 0 and not optimises)
-
-
-def _ended(result: Result) -> str:
+def _ended(problem: Problem, result: Result) -> str:
     """Its status, where it was interrupted by nobody but the others."""
     if result.status != INTERRUPTED:
         return result.status
-    defined = result.problem is None or result.problem.objective is None or result.objective is not None
+    defined = problem.objective is None or result.objective is not None
     return SATISFIED if result.violated == 0 and defined else BEST_EFFORT
-
-
-def _order(result: Result) -> tuple[Rank, bool]:
-    """Of two that are alike the one that is proved."""
-    return rank(result), result.status not in (OPTIMAL, UNSATISFIABLE)
-
-
-def together(results: list[Result], seed: int) -> Result:
-    """What the groups of one problem have found: the best of them, with the proof of any."""
-    best = min(results, key=_order)  # the first of them where several are alike
-    proof = next((r.status for r in results if r.status == UNSATISFIABLE), best.status)
-    return replace(
-        best,
-        status=proof,
-        runs=sum(r.runs for r in results),
-        seed=seed,
-        steps=max(r.steps for r in results),
-        seconds=max(r.seconds for r in results),
-        best_per_run=[score for r in results for score in r.best_per_run],
-    )
