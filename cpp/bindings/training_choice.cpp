@@ -47,11 +47,11 @@ void checked_backward(const EdgeIndex& index, const In<T>& logits, const In<int6
 
 template <class T>
 void checked_draw(const EdgeIndex& index, const In<T>& logits, uint64_t seed, int64_t first_run, int64_t step,
-                  const Out<int64_t>& positions) {
+                  int64_t first_variable, const Out<int64_t>& positions) {
     const int64_t runs = require_runs(logits, index.values, "logits");
     require_shape(positions, {runs, index.variables}, "positions");
     nb::gil_scoped_release release;
-    draw_positions(index, runs, logits.data(), seed, first_run, step, positions.data());
+    draw_positions(index, runs, logits.data(), seed, first_run, step, first_variable, positions.data());
 }
 
 template <class T>
@@ -62,7 +62,7 @@ void bind_scalar(nb::module_& m) {
           nb::arg("epsilon"), optional("reward"), array("log_probability_gradient"), optional("entropy_gradient"),
           optional("expected_gradient"), array("gradient"));
     m.def("draw_positions", &checked_draw<T>, nb::arg("index"), array("logits"), nb::arg("seed"), nb::arg("first_run"),
-          nb::arg("step"), array("positions"));
+          nb::arg("step"), nb::arg("first_variable"), array("positions"));
 }
 
 }  // namespace

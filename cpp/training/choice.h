@@ -103,10 +103,11 @@ void choice_backward(const Choices<T>& choices, const T* log_probability_gradien
     });
 }
 
-// The draw of every variable, as in sampling.py: the first value whose cumulative weight exceeds u · total.
+// The draw of every variable, as in sampling.py: the first value whose cumulative weight exceeds u · total. A graph that
+// is a share of a larger one begins with that one's variable `first_variable`.
 template <class T>
 void draw_positions(const EdgeIndex& index, int64_t runs, const T* logits, uint64_t seed, int64_t first_run,
-                    int64_t step, int64_t* positions) {
+                    int64_t step, int64_t first_variable, int64_t* positions) {
     std::vector<double> weight;
     for (int64_t run = 0; run < runs; ++run) {
         const uint64_t key = step_key(seed, uint64_t(first_run + run), uint64_t(step));
@@ -117,7 +118,7 @@ void draw_positions(const EdgeIndex& index, int64_t runs, const T* logits, uint6
             weight.resize(count);
             double total = 0;
             for (int32_t p = 0; p < count; ++p) total += weight[p] = std::exp(double(of_variable[p] - highest));
-            const double threshold = double(uniform(key, uint64_t(x))) * total;
+            const double threshold = double(uniform(key, uint64_t(first_variable + x))) * total;
             double cumulative = 0;
             int32_t taken = count - 1;
             for (int32_t p = 0; p < count; ++p)

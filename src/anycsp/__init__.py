@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from anycsp.cluster.many import solve_many
     from anycsp.errors import (
         AnyCSPError,
         ConversionError,
@@ -75,6 +76,7 @@ __all__ = [
     "minimum",
     "read",
     "solve",
+    "solve_many",
     "total",
 ]
 
@@ -110,6 +112,7 @@ _HOME = {
     "iterate": "anycsp.search.iterate",
     "iterate_async": "anycsp.search.iterate",
     "solve": "anycsp.search.solve",
+    "solve_many": "anycsp.cluster.many",
 }
 """Where each name is found, at its first use: a command that only prints help imports none of them."""
 

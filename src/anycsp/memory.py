@@ -33,6 +33,12 @@ def estimate_bytes(problem: Problem, runs: int = 1, hidden: int = 32) -> int:
     return count_edges(problem) * (BYTES_PER_EDGE + 9 * runs) + 4 * floats
 
 
+def fitting_runs(problem: Problem, runs: int, hidden: int = 32) -> int:
+    """How many of the runs fit into memory at once, by the estimate."""
+    fixed, one = estimate_bytes(problem, 0, hidden), estimate_bytes(problem, 1, hidden)
+    return max(0, min(runs, (available_bytes() - fixed) // max(1, one - fixed)))
+
+
 def available_bytes() -> int:
     """Memory that can be used without swapping."""
     try:

@@ -31,22 +31,22 @@ def _mix_array(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mixed
 
 
-def uniforms(seed: int, runs: range, step: int, count: int) -> npt.NDArray[np.float32]:
-    """[runs, count] in [0, 1): the draw of every variable in one step of the given runs."""
+def uniforms(seed: int, runs: range, step: int, count: int, first: int = 0) -> npt.NDArray[np.float32]:
+    """[runs, count] in [0, 1): the draws of variables first, first + 1, … in one step of the given runs."""
     base = _mix(seed & _MASK)
     keys: npt.NDArray[np.uint64] = np.array(
         [_mix((_mix((base + run) & _MASK) + step) & _MASK) for run in runs], dtype=np.uint64
     )
-    counters = np.add(keys[:, None], np.arange(count, dtype=np.uint64), dtype=np.uint64)
+    counters = np.add(keys[:, None], np.arange(first, first + count, dtype=np.uint64), dtype=np.uint64)
     draws: npt.NDArray[np.float32] = (_mix_array(counters) >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
     return draws
 
 
 def initial_positions(
-    sizes: npt.NDArray[np.integer[Any]], seed: int, runs: range, step: int = 0
+    sizes: npt.NDArray[np.integer[Any]], seed: int, runs: range, step: int = 0, first: int = 0
 ) -> npt.NDArray[np.int64]:
     """α^(0), [runs, variables]: every variable uniform over its domain of the given size. The draw of step 0; of minus
-    `step` where a run begins anew."""
-    u = uniforms(seed, runs, -step, len(sizes)).astype(np.float64)
+    `step` where a run begins anew. `first` is the number of the first variable."""
+    u = uniforms(seed, runs, -step, len(sizes), first).astype(np.float64)
     positions: npt.NDArray[np.int64] = np.minimum((u * sizes).astype(np.int64), sizes - 1)
     return positions

@@ -17,7 +17,6 @@ import torch
 from click.testing import CliRunner
 
 from anycsp import Problem
-from anycsp.bench import worker
 from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.baselines import BASELINES, ours
 from anycsp.bench.baselines.run_csp import MOST_VALUES, training_seconds
@@ -208,8 +207,8 @@ def test_our_own_search_runs_from_a_folder_of_models_and_a_new_model_is_a_new_ru
 
 
 def test_a_run_that_does_not_end_is_ended(graphs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "GRACE_SECONDS", -100.0)  # every run is overdue at once
-    monkeypatch.setattr("anycsp.bench.runner.LOOK_SECONDS", 0.0)  # and seen to be, before a process has started
+    monkeypatch.setattr("anycsp.bench.runner.GRACE_SECONDS", -100.0)  # every run is overdue at once
+    monkeypatch.setattr("anycsp.cluster.on_processes.LOOK_SECONDS", 0.0)  # and seen to be, before a process has started
     records = run([COLORING], graphs, tmp_path / "out", "quick", solvers=["dsatur"], jobs=2)
     assert [r["status"] for r in records] == ["timeout"] * 7
 

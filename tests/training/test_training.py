@@ -162,7 +162,7 @@ def test_a_misspelt_setting_is_told_its_name() -> None:
 
 @pytest.fixture
 def _on_both_backends(monkeypatch: pytest.MonkeyPatch, ops: Operations) -> None:
-    monkeypatch.setattr("anycsp.training.trainer.fastest", lambda: ops)
+    monkeypatch.setattr("anycsp.training.trainer.fastest", lambda device: ops)
 
 
 # ── the loop ─────────────────────────────────────────────────────────────────────────────────────
@@ -407,7 +407,7 @@ def test_carried_searches_keep_their_state_when_others_are_replaced(tmp_path: Pa
     pool.refresh()
     assert pool.slots[1] is carried
     assert pool.state.fresh.tolist() == [True, False, False, False]
-    first = pool.slots[0].problem.num_variables
+    first = pool.problems[0].num_variables
     assert torch.equal(pool.state.positions[:, first : first + 12], old[:, 12:24])
     assert torch.equal(pool.state.best[:, 1:], best[:, 1:])
     assert pool.depth.tolist() == [0, 15, 15, 15]

@@ -303,8 +303,8 @@ def test_a_gain_that_is_claimed_is_there_on_fresh_instances(
     for k, problem in enumerate(distributions.get(name, **parameters).sample(1, 60)):
         write(problem, folder / f"{k}.json")
     lesson = learn.Learner(str(folder), limit=0.3, report=lambda line: None).run(0.5, tmp_path / "learnt")
-    with Laboratory(Family(name, parameters, 77_000_000, 30), 0.3) as laboratory:
-        default, learnt = laboratory.judge([None, lesson.best.searcher], 3)
+    laboratory = Laboratory(Family(name, parameters, 77_000_000, 30), 0.3)
+    default, learnt = laboratory.judge([None, lesson.best.searcher], 3)
     fresh = gain(default.costs, learnt.costs)
     assert fresh.high > 1, "what is kept is not slower than the default"
     if lesson.best.gain is not None and lesson.best.gain.low > 1:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
 from anycsp.bench.baselines import solver
 from anycsp.bench.experiment import BudgetName, Experiment, Instance
+from anycsp.bench.experiments import experiment as experiment_of
 from anycsp.bench.journal import Journal, Record
 from anycsp.bench.machine import commit, hardware, software
-from anycsp.bench.run import Task, record
-from anycsp.bench.worker import Worker
+from anycsp.bench.run import Task, execute, find_instance, record
+from anycsp.cluster import workers as cluster
+from anycsp.cluster.workers import Workers, open_workers
 from anycsp.errors import AnyCSPError
 
 WHERE = "--data or $ANYCSP_DATA names the folder of benchmark instances"
 
 Listener = Callable[[Task, Record], None]
 
-LOOK_SECONDS = 1.0
-"""How long it waits for a result before it looks whether a run is overdue."""
+GRACE_SECONDS = 60.0
+"""Beyond its limit, a run may take this long for reading, checking and overrunning before it is ended."""
+GRACE_FACTOR = 1.5
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,11 @@ def run(
     solvers: Sequence[str] = (),
     models: Path | None = None,
     jobs: int | None = None,
+    on: str = "processes",
     planned: Callable[[Plan], None] = lambda plan: None,
     finished: Listener = lambda task, record: None,
 ) -> list[Record]:
-    """Run what the folder does not hold yet, `jobs` runs side by side; returns all its records."""
+    """Run what the folder does not hold yet, `jobs` runs side by side or on a cluster; returns all its records."""
     with Journal(out) as journal:
         todo = plan(experiments, data, budget, journal.records, solvers, models)
         planned(todo)
@@ -103,10 +106,13 @@ def run(
         for task, instance, reason in todo.absent:
             if last.get(task.key) != reason:
                 journal.append(_stamped(record(task, instance, reason)))
-        for task, instance, outcome in _execute(todo.to_run, data, models, jobs or os.cpu_count() or 1):
-            entry = _stamped(outcome or record(task, instance, "error", note="the process died"))
-            journal.append(entry)
-            finished(task, entry)
+        # A solver that crashes here has crashed; in a cluster it may have been the machine.
+        retries = 0 if on == "processes" else cluster.RETRIES
+        with open_workers(on, jobs or os.cpu_count() or 1) as workers:
+            for task, outcome in _execute(todo.to_run, data, models, workers, retries):
+                entry = _stamped(outcome)
+                journal.append(entry)
+                finished(task, entry)
         return journal.records
 
 
@@ -116,43 +122,31 @@ def _stamped(entry: Record) -> Record:
 
 
 def _execute(
-    tasks: list[tuple[Task, Instance]], data: Path, models: Path | None, jobs: int
-) -> Iterable[tuple[Task, Instance, Record | None]]:
-    """The records as they come; None where the worker died."""
-    waiting = deque(tasks)
+    tasks: Sequence[tuple[Task, Instance]], data: Path, models: Path | None, workers: Workers, retries: int
+) -> Iterator[tuple[Task, Record]]:
+    """The records as they come."""
     instances = {task.key: instance for task, instance in tasks}
-    workers: list[Worker] = []
-    try:
-        while waiting or any(worker.task for worker in workers):
-            while waiting and len(workers) < jobs:
-                workers.append(Worker(data, models))
-            for worker in workers:
-                if worker.task is None and waiting:
-                    next_task = waiting.popleft()[0]
-                    system = solver(next_task.solver, models)
-                    worker.begin(next_task, system.preparation_seconds(next_task.limit))
-            ready = wait([worker.connection for worker in workers if worker.task], timeout=LOOK_SECONDS)
-            for worker in list(workers):
-                task = worker.task
-                if task is None:
-                    continue
-                outcome: Record | None = None
-                if worker.connection in ready:
-                    try:
-                        outcome = worker.take()
-                    except (EOFError, OSError):
-                        workers.remove(worker)
-                        worker.stop()
-                elif worker.overdue:
-                    workers.remove(worker)
-                    worker.stop()
-                    outcome = record(task, instances[task.key], "timeout", note="ended: it did not keep its limit")
-                else:
-                    continue
-                yield task, instances[task.key], outcome
-    finally:
-        for worker in workers:
-            worker.stop()
+
+    def calls() -> Iterator[cluster.Task]:
+        for task, _ in tasks:
+            preparation = solver(task.solver, models).preparation_seconds(task.limit)
+            allowed = task.limit.seconds * GRACE_FACTOR + GRACE_SECONDS + preparation
+            yield cluster.Task(task.key, (task, data, models), seconds=allowed)
+
+    for done in workers.map_unordered(executed, calls(), retries):
+        task = done.task.arguments[0]
+        if done.failure:
+            status = "timeout" if done.failure == cluster.OVERDUE else "error"
+            yield task, record(task, instances[task.key], status, note=done.message)
+        else:
+            yield task, done.value
+
+
+def executed(task: Task, data: Path, models: Path | None) -> Record:
+    """In a worker: whatever a solver does there takes only its own run with it."""
+    warnings.filterwarnings("ignore", "Sparse CSR tensor support")
+    chosen = experiment_of(task.experiment)
+    return execute(task, find_instance(chosen, data, task), chosen, solver(task.solver, models))
 
 
 def facts(entry: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anycsp.cli.options import on_option
 from anycsp.errors import AnyCSPError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ NAMES = ("rb50", "coloring", "gset", "satlib", "max-k-sat", "randcsp", "cross", 
     help="Folder with NAME.safetensors files that come before the shipped models.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs side by side, one thread each; default: all cores.")
+@on_option
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would run, and how long at most; run nothing.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def bench(
@@ -42,6 +44,7 @@ def bench(
     solvers: str | None,
     models: Path | None,
     jobs: int | None,
+    on: str | None,
     only_plan: bool,
     quiet: bool,
 ) -> None:
@@ -83,6 +86,7 @@ def bench(
             solvers=only,
             models=models,
             jobs=jobs,
+            on=on or "processes",
             planned=progress.planned,
             finished=progress.finished,
         )

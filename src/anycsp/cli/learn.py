@@ -39,17 +39,18 @@ def learn(
     best on instances held out is kept in OUT, and a table says by how much. Searches of --seconds are measured: give
     what you will have.
     """
-    from anycsp.threads import available_threads
+    from anycsp.cluster.workers import open_workers
     from anycsp.tuning.learn import Learner, table
 
-    learner = Learner(
-        folder,
-        limit=seconds,
-        seeds=seeds,
-        seed=seed,
-        processes=processes or available_threads(),
-        report=(lambda line: None) if quiet else lambda line: click.echo(line, err=True),
-    )
-    lesson = learner.run(minutes, out, ["anycsp", *sys.argv[1:]])
+    with open_workers(None if processes == 1 else "processes", processes) as workers:
+        learner = Learner(
+            folder,
+            limit=seconds,
+            seeds=seeds,
+            seed=seed,
+            workers=workers,
+            report=(lambda line: None) if quiet else lambda line: click.echo(line, err=True),
+        )
+        lesson = learner.run(minutes, out, ["anycsp", *sys.argv[1:]])
     table(lesson, click.echo)
     click.echo(f"kept: {lesson.best.name}; use it by anycsp solve FILE --model {out}")

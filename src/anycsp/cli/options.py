@@ -27,10 +27,22 @@ guidance_option = click.option(
     help="How hard constraints violated lately pull, and how long; 0 is not at all; default the model's.",
 )
 
+on_option = click.option(
+    "--on",
+    metavar="processes|ray[:ADDRESS]",
+    help="Who searches: processes of this machine (default), or a Ray cluster, started here or at an address.",
+)
+
 
 def file_argument(command: Command) -> Command:
     """FILE is opened by the readers, which say what is wrong with it in one line."""
     return click.argument("file", type=click.Path(allow_dash=True))(command)
+
+
+def files_argument(command: Command) -> Command:
+    """One FILE, or many."""
+    argument = click.argument("files", nargs=-1, required=True, metavar="FILE", type=click.Path(allow_dash=True))
+    return argument(command)
 
 
 def warn(comments: Iterable[str], path: str) -> None:

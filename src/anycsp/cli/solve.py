@@ -14,9 +14,10 @@ import click
 import anycsp
 from anycsp.cli.options import (
     colors_option,
-    file_argument,
+    files_argument,
     format_option,
     guidance_option,
+    on_option,
     temperature_option,
     warn,
 )
@@ -51,6 +52,8 @@ Examples:
   anycsp solve graph.col                            fewest colours: from a clique bound upward
   anycsp solve G22.txt --seed 7 --trace trace.jsonl
   anycsp solve problem.json --hint answer.json --steps 1000
+  anycsp solve *.cnf --out answers                  many files, in processes of this machine
+  anycsp solve *.cnf --out answers --on ray:HOST:6379
 \b
 Output: `c` comments, an `o` line for each improvement (violated weight, or the cut), `s SATISFIABLE`, `s OPTIMUM FOUND`
 (proved), `s UNSATISFIABLE` (proved) or `s UNKNOWN`, `v` lines with the best assignment. Ctrl-C prints the best so far.
@@ -60,7 +63,7 @@ usage, 1 internal error.
 
 
 @click.command(epilog=EPILOG)
-@file_argument
+@files_argument
 @format_option
 @colors_option
 @click.option("--model", default="auto", show_default=True, metavar="NAME|PATH", help="A shipped or your own policy.")
@@ -112,11 +115,26 @@ usage, 1 internal error.
     "that is proved.",
 )
 @click.option("--quiet", is_flag=True, help="Only the `s` and `v` lines; no progress.")
+@on_option
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Search many files: an answer of each as NAME.json there, and a line in summary.jsonl. Goes on where it was.",
+)
+@click.option(
+    "--groups",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="With --out: searches of each file, with seeds of their own, which share the best assignment.",
+)
+@click.option("--processes", type=click.IntRange(min=1), help="With --out: cores of this machine; default all.")
 @click.pass_obj
 def solve(
     began: float,
     /,
-    file: str,
+    files: tuple[str, ...],
     format_name: str | None,
     colors: int | None,
     hint: str | None,
@@ -126,14 +144,50 @@ def solve(
     time_limit: float | None,
     explain: bool,
     solutions: int,
+    on: str | None,
+    out: Path | None,
+    groups: int,
+    processes: int | None,
     **options: Any,
 ) -> int:
-    """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible."""
+    """Search for an assignment of the problem in FILE (- for standard input) that violates as little as possible.
+
+    With --out there may be many FILES. They are searched in processes of this machine or on a cluster (--on), each as
+    by itself, with one thread unless --threads says otherwise.
+    """
+    if out is None and (len(files) > 1 or on is not None or groups > 1 or processes is not None):
+        raise click.UsageError("several files, --on, --groups and --processes need --out", click.get_current_context())
+    if out is None:
+        return _solve_file(
+            files[0], format_name, colors, hint, as_json, trace, quiet, Clock.of(time_limit, options["steps"], began),
+            explain, solutions, options,
+        )  # fmt: skip
+    from anycsp.cli.many import solve_files
+
+    single = {"--hint": hint, "--trace": trace, "--explain": explain, "--profile": options.pop("profile")}
+    if refused := [name for name, given in single.items() if given]:
+        raise click.UsageError(f"{refused[0]} is for one file, without --out", click.get_current_context())
+    options |= {"time_limit": time_limit, "solutions": solutions}
+    say = (lambda line: None) if quiet else _say_json if as_json else _say
+    return solve_files(files, out, on or "processes", groups, processes, format_name, colors, options, say)
+
+
+def _solve_file(
+    file: str,
+    format_name: str | None,
+    colors: int | None,
+    hint: str | None,
+    as_json: bool,
+    trace: str | None,
+    quiet: bool,
+    clock: Clock,
+    explain: bool,
+    solutions: int,
+    options: dict[str, Any],
+) -> int:
+    """The exit code."""
     if trace:
         check_writable(Path(trace))
-    if time_limit is None and options["steps"] is None:
-        time_limit = DEFAULT_SECONDS
-    clock = Clock(time_limit, began)
     source = load(file, clock.read_until())
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
@@ -168,6 +222,15 @@ def solve(
     return EXIT_CODES.get(result.status, 0)
 
 
+def _say(line: Mapping[str, Any]) -> None:
+    found = line.get("error") or f"{line['violated']} violated after {line['seconds']:.2f} s"
+    click.echo(f"{line['file']}: {line['status']}, {found}")
+
+
+def _say_json(line: Mapping[str, Any]) -> None:
+    click.echo(json.dumps(line))
+
+
 @dataclass(frozen=True)
 class Clock:
     """What a limit of time means for the parts of a call. It counts from when the program `began`, so that whoever
@@ -175,6 +238,11 @@ class Clock:
 
     time_limit: float | None
     began: float
+
+    @staticmethod
+    def of(time_limit: float | None, steps: int | None, began: float) -> Clock:
+        """A limit of time is never missing where there is no other."""
+        return Clock(DEFAULT_SECONDS if time_limit is None and steps is None else time_limit, began)
 
     def read_until(self) -> Deadline:
         """A file is given up where reading it takes the whole limit by itself: a busy machine may take as long to start

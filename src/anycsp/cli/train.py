@@ -13,6 +13,7 @@ import click
 if TYPE_CHECKING:
     from anycsp.neural.models import Model
     from anycsp.training.config import TrainingConfig
+    from anycsp.training.distributed import Ranks
     from anycsp.training.trainer import Trainer
 
 AUTO, NOTHING = "auto", "none"
@@ -36,7 +37,8 @@ AUTO, NOTHING = "auto", "none"
     "--minutes", type=click.FloatRange(min=0, min_open=True), help="Length of training; validation comes on top."
 )
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the configuration.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of each process; default all cores, shared.")
 @click.option("--quiet", is_flag=True, help="No progress display.")
 @click.option("--profile", is_flag=True, help="Print where the time went, by phase.")
 def train(
@@ -47,6 +49,7 @@ def train(
     allow_hook: bool,
     minutes: float | None,
     overrides: tuple[str, ...],
+    device: str,
     threads: int | None,
     quiet: bool,
     profile: bool,
@@ -63,7 +66,11 @@ def train(
     anycsp train sat --out runs/sat --minutes 10
     anycsp train configs/sat.toml --out runs/sat --minutes 20
     anycsp train configs/sat.toml --from sat --set learning_rate=1e-4 --out runs/more
+    torchrun --nproc-per-node 2 -m anycsp train configs/sat.toml --out runs/sat
     anycsp solve formula.cnf --model runs/mine
+
+    Under torchrun the processes share every batch and make the same steps, as if there were one; a run that is in OUT
+    is continued, since torchrun starts the same command anew when a process has died.
     """
     # Threads that wait go to sleep: spinning, they made an update four times as long where a core was shared.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -73,18 +80,33 @@ def train(
     import torch
 
     from anycsp.neural.models.store import RUN_MODEL
+    from anycsp.training import checkpoint
+    from anycsp.training.config import ConfigError
+    from anycsp.training.distributed import join, leave, under_torchrun
     from anycsp.training.references import verdict
+    from anycsp.training.trainer import Trainer
 
-    torch.set_num_threads(threads or os.cpu_count() or 1)
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("--device cuda: torch finds no such device here")
+    torch.set_num_threads(threads or max(1, (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
+    ranks = join(device)
     if minutes is not None:
         overrides = (*overrides, "updates=0", f"minutes={minutes}")
-    if resume:
-        trainer = _resumed(config, out, start_from, overrides, allow_hook)
+    exists = ranks.of_first((out / checkpoint.FILE).exists())
+    if resume or (exists and under_torchrun()):
+        if resume and start_from is not None:
+            raise ConfigError("--from begins a new run, --resume continues one: give one of the two")
+        trainer = _resumed(config, out, overrides, allow_hook, restarted=not resume, ranks=ranks, device=device)
+    elif exists:
+        raise ConfigError(f"{out} holds a run: --resume continues it, another --out begins a new one")
     else:
-        trainer = _begun(config, out, start_from, overrides)
+        trainer = Trainer(_settings_to_begin_with(config, start_from, overrides), out, ranks=ranks, device=device)
     if profile:
         trainer.enable_profile()
-    counters = trainer.run(quiet=quiet)
+    counters = trainer.run(quiet=quiet or not ranks.first)
+    leave(ranks)
+    if not ranks.first:
+        return
     model = out / RUN_MODEL
     spent = f"{counters.update} updates in {counters.seconds / 60:.1f} minutes"
     if math.isfinite(counters.best):
@@ -98,29 +120,32 @@ def train(
 
 
 def _resumed(
-    config: str | None, out: Path, start_from: str | None, overrides: tuple[str, ...], allow_hook: bool
+    config: str | None,
+    out: Path,
+    overrides: tuple[str, ...],
+    allow_hook: bool,
+    *,
+    restarted: bool,
+    ranks: Ranks,
+    device: str,
 ) -> Trainer:
-    from anycsp.training.config import ConfigError
+    """`restarted`: the same command has begun the run, so what its configuration names is known code."""
     from anycsp.training.trainer import Trainer
 
-    if start_from is not None:
-        raise ConfigError("--from begins a new run, --resume continues one: give one of the two")
-    trainer = Trainer.resume(out, overrides, allow_hook=allow_hook)
-    if config is not None and (differ := trainer.config.differences(_settings(config, overrides))):
+    given = None if config is None else _settings(config, overrides)
+    known_hooks = given.hooks() if given is not None and restarted else ()
+    trainer = Trainer.resume(out, overrides, allow_hook=allow_hook, known_hooks=known_hooks, ranks=ranks, device=device)
+    if given is not None and ranks.first and not restarted and (differ := trainer.config.differences(given)):
         click.echo(f"settings are those of {out}; {config} differs in {', '.join(differ)}", err=True)
     return trainer
 
 
-def _begun(config: str | None, out: Path, start_from: str | None, overrides: tuple[str, ...]) -> Trainer:
+def _settings_to_begin_with(config: str | None, start_from: str | None, overrides: tuple[str, ...]) -> TrainingConfig:
     from anycsp.neural.models import load_model
-    from anycsp.training import checkpoint
     from anycsp.training.config import ConfigError
-    from anycsp.training.trainer import Trainer
 
     if config is None:
         raise ConfigError("a new run needs a configuration file or a distribution, e.g. sat or files:DIR")
-    if (out / checkpoint.FILE).exists():
-        raise ConfigError(f"{out} holds a run: --resume continues it, another --out begins a new one")
     settings = _settings(config, overrides)
     if start_from is None:
         start_from = settings.start_from or (NOTHING if Path(config).is_file() else AUTO)
@@ -131,7 +156,7 @@ def _begun(config: str | None, out: Path, start_from: str | None, overrides: tup
         start_from = choose_model(distributions.draw(settings.training_distribution(), settings.seed, 0))
     if start_from != NOTHING:
         settings = _started(settings, load_model(start_from), start_from, overrides)
-    return Trainer(settings, out)
+    return settings
 
 
 def _settings(config: str, overrides: tuple[str, ...]) -> TrainingConfig:

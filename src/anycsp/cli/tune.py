@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from anycsp.cli.generate import setting
+from anycsp.cli.options import on_option
 
 EPILOG = """
 \b
@@ -40,6 +41,7 @@ Examples:
 @click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Searches of each of them.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Names what is drawn.")
 @click.option("--processes", type=click.IntRange(min=1), help="Searches at a time; default all cores.")
+@on_option
 @click.option("--resume", is_flag=True, help="Go on from what an earlier run with the same --out tried.")
 @click.option("--quiet", is_flag=True, help="Only the closing lines.")
 def tune(
@@ -54,6 +56,7 @@ def tune(
     seeds: int,
     seed: int,
     processes: int | None,
+    on: str | None,
     resume: bool,
     quiet: bool,
 ) -> None:
@@ -63,7 +66,7 @@ def tune(
     better there than the default is not kept. All times are processor time: on a machine that others use --minutes
     take longer, and find the same. Ctrl-C ends; --resume goes on.
     """
-    from anycsp.threads import available_threads
+    from anycsp.cluster.workers import open_workers
     from anycsp.tuning.instances import Family
     from anycsp.tuning.tune import Tuner, write
 
@@ -72,17 +75,18 @@ def tune(
         journal.unlink(missing_ok=True)
     solvable_in = 10 * seconds if solvable else None
     family = Family(distribution, dict(map(setting, settings)), seed, instances, solvable_in=solvable_in)
-    tuner = Tuner(
-        family,
-        limit=seconds,
-        seeds=seeds,
-        judges=judges,
-        seed=seed,
-        processes=processes or available_threads(),
-        journal=journal,
-        report=(lambda line: None) if quiet else lambda line: click.echo(line, err=True),
-    )
-    tuned = tuner.run(minutes, ["anycsp", *sys.argv[1:]])
+    with open_workers(None if on is None and processes == 1 else on or "processes", processes) as workers:
+        tuner = Tuner(
+            family,
+            limit=seconds,
+            seeds=seeds,
+            judges=judges,
+            seed=seed,
+            workers=workers,
+            journal=journal,
+            report=(lambda line: None) if quiet else lambda line: click.echo(line, err=True),
+        )
+        tuned = tuner.run(minutes, ["anycsp", *sys.argv[1:]])
     write(tuned, out)
     click.echo(f"{tuned.tried} settings tried; on {tuned.gain.instances} held-out instances {tuned.gain} as fast")
     kept = (

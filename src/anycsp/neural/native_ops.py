@@ -92,8 +92,9 @@ class NativeOperations:
         if len(runs) != len(logits):
             raise ValueError("logits are not those of the runs")
         self._ops.draw_positions(
-            graph.native_edges, _array(logits), seed & (2**64 - 1), runs.start, step, positions.numpy()
-        )
+            graph.native_edges, _array(logits), seed & (2**64 - 1), runs.start, step, graph.first_variable,
+            positions.numpy(),
+        )  # fmt: skip
         return positions
 
     def labels(self, graph: TensorGraph, positions: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from anycsp.randomness import uniforms
 
 def _uniforms(graph: TensorGraph, seed: int, runs: range, step: int) -> Tensor:
     """[runs, variables] in double precision, on the graph's device."""
-    return graph.tensor(uniforms(seed, runs, step, graph.num_variables)).double()
+    return graph.tensor(uniforms(seed, runs, step, graph.num_variables, graph.first_variable)).double()
 
 
 def sample_global(

@@ -48,6 +48,8 @@ class TensorGraph:
 
     topology: ConstraintValueGraph
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    first_variable: int = 0
+    """The number of its first variable in the batch that this graph is a share of: it draws what the whole would."""
 
     @property
     def instances(self) -> int:

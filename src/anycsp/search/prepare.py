@@ -44,6 +44,11 @@ class Plan:
     threads: int
 
     @property
+    def hidden(self) -> int:
+        """Numbers that a run keeps of each value: the network's hidden size, one without a network."""
+        return 1 if self.model is None else self.model.weights.config.hidden
+
+    @property
     def model_name(self) -> str:
         """What the search was given to go by, "none" where that is nothing."""
         return self.model.name if self.model is not None else self.heuristic.name or "none"
@@ -98,7 +103,7 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
 
 def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind: bool = True) -> Prepared:
     """Refuse what would not fit in memory, presolve, compile (`of_one_kind` as there)."""
-    check_memory([problem], runs=plan.runs, hidden=1 if plan.model is None else plan.model.weights.config.hidden)
+    check_memory([problem], runs=plan.runs, hidden=plan.hidden)
     size = count_edges(problem) + problem.num_variables
     begin_by = options.deadline.earlier((BUILDING_SECONDS + RECOUNTING_SECONDS) * size)
     begin_by.check()

@@ -15,6 +15,7 @@ from anycsp import clock
 from anycsp.deadline import Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
+from anycsp.memory import fitting_runs
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Assignment, Problem, Scope, Violation
 from anycsp.model.quadratic import as_soft_constraints
@@ -36,6 +37,7 @@ from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved,
 from anycsp.search.result import Result, TracePoint, objective_of, with_objective
 from anycsp.search.several import several
 from anycsp.search.verbose import Verbose
+from anycsp.search.waves import in_waves
 
 
 def solve(
@@ -119,6 +121,11 @@ def searched(problem: Problem, options: SearchOptions) -> Result:
     if problem.objective is not None and problem.objective.expression is not None:
         _refuse_wishes(problem)
     plan = plan_for(problem, options)
+    at_once = fitting_runs(problem, plan.runs, plan.hidden)
+    if 0 < at_once < plan.runs:
+        if options.runs is not None:
+            return in_waves(problem, options, plan.runs, at_once, solve_with)
+        options, plan = replace(options, runs=at_once), replace(plan, runs=at_once)
     if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
         if options.profile:
             raise AnyCSPError("no profile of a search that tightens an objective's bound: it is many searches")

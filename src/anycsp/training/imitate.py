@@ -37,6 +37,8 @@ class Imitation(NamedTuple):
 
     surprise: Tensor
     """Mean of −log φ(solution) over steps, runs and variables that have one; differentiable in the policy."""
+    known: int
+    """How many runs' variables have one."""
     cost: Tensor
     """[runs, instances] violated weight at the end."""
 
@@ -75,7 +77,7 @@ def imitate(
     ops = ops.prepared(policy)
     walk = Walk(batch, start, ops, temperature, guidance)
     state = walk.recurrent(start.state, policy.initial_state)
-    target = torch.from_numpy(_targets(problems, start.positions.numpy(), seed)).to(torch.int64)
+    target = graph.tensor(_targets(problems, start.positions.cpu().numpy(), seed)).to(torch.int64)
     known = target >= 0
     target = target.clamp(min=0)
     total = state.new_zeros(())
@@ -84,7 +86,7 @@ def imitate(
         chosen = ops.choice(graph, logits, target, LEAST, False, None).log_probability
         total = total - (chosen * known).sum() / known.sum().clamp(min=1)
         walk.step(sample(walk.drawn_from(logits.detach()), walk.positions, step))
-    return Imitation(total / steps, walk.cost), walk.end(state)
+    return Imitation(total / steps, int(known.sum()), walk.cost), walk.end(state)
 
 
 def _targets(problems: Sequence[Problem], positions: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int32]:

@@ -86,6 +86,31 @@ class RunLog:
             self._progress.console.print(text, highlight=False, soft_wrap=True)
 
 
+class NoLog(RunLog):
+    """What the other processes of a distributed run have: the first one says and writes all."""
+
+    def __init__(self) -> None:
+        pass
+
+    def __enter__(self) -> NoLog:
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        pass
+
+    def event(self, kind: str, **facts: Any) -> None:
+        pass
+
+    def row(self, table: str, values: Mapping[str, float | int]) -> None:
+        pass
+
+    def progress(self, share: float, state: str) -> None:
+        pass
+
+    def say(self, text: str) -> None:
+        pass
+
+
 def _append(path: Path, text: str) -> None:
     """Whole or not at all: a torn line would be continued by a resumed run's first."""
     before = path.stat().st_size if path.exists() else 0

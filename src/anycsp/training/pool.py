@@ -6,13 +6,9 @@ from update to update until its lifetime ends, and the pool holds searches of al
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,71 +22,89 @@ from anycsp.memory import check_bytes
 from anycsp.model.problem import Problem
 from anycsp.neural.tensors import TensorGraph
 from anycsp.randomness import initial_positions
+from anycsp.training.carry import Carried, put_in, taken_out
 from anycsp.training.checkpoint import Expected, check_tensors
 from anycsp.training.config import TrainingConfig
+from anycsp.training.distributed import ALONE, Ranks
+from anycsp.training.roster import Roster, Slot
 from anycsp.training.walk import Batch, SearchState
 
-_LIFETIME_STREAM = 1 << 40
-"""Keeps the draw of lifetimes apart from that of instances."""
 _TEMPERATURE_STREAM = 1 << 41
+"""Keeps the draw of temperatures apart from that of instances."""
 
 
 class Instances:
-    """Instance 0, 1, 2, … of a seed, drawn in a background thread a few ahead of their use."""
+    """Instances of a seed by their index, drawn in a background thread a few ahead of their use."""
 
     def __init__(self, distribution: Distribution, seed: int, ahead: int) -> None:
         self._distribution, self._seed, self._ahead = distribution, seed, ahead
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="draw")
         self._queue: deque[tuple[int, Future[Problem]]] = deque()
+        self._expected: Iterator[int] = iter(())
+
+    def expect(self, indices: Iterator[int]) -> None:
+        """Which ones will be asked for, in ascending order."""
+        self._expected = indices
 
     def draw(self, index: int) -> Problem:
-        """Any order is right; ascending order is fast."""
+        """Any order is right; the expected one is fast."""
         while self._queue and self._queue[0][0] < index:
             self._queue.popleft()[1].cancel()
         if self._queue and self._queue[0][0] == index:
             problem = self._queue.popleft()[1].result()
         else:
             problem = distributions.draw(self._distribution, self._seed, index)
-        next_index = self._queue[-1][0] + 1 if self._queue else index + 1
-        while len(self._queue) < self._ahead:
-            future = self._executor.submit(distributions.draw, self._distribution, self._seed, next_index)
-            self._queue.append((next_index, future))
-            next_index += 1
+        while len(self._queue) < self._ahead and (following := next(self._expected, None)) is not None:
+            if following > index:
+                future = self._executor.submit(distributions.draw, self._distribution, self._seed, following)
+                self._queue.append((following, future))
         return problem
 
     def close(self) -> None:
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 
-@dataclass
-class Slot:
-    """One instance of the pool."""
-
-    index: int
-    problem: Problem
-    depth: int
-    """Steps searched so far."""
-    lifetime: int
-    """Steps after which it is replaced."""
-
-
 class Pool:
-    """`instances` searches with `replicas` runs each; `batch` and `state` are what the next window starts from."""
+    """`instances` searches with `replicas` runs each; `batch` and `state` are what the next window starts from. In a
+    distributed run they hold a share of the instances, those of the places `share`."""
 
-    def __init__(self, config: TrainingConfig, hidden: int) -> None:
-        self.config, self.hidden = config, hidden
-        self.next_index = 0
-        self.slots: list[Slot] = []
+    def __init__(
+        self, config: TrainingConfig, hidden: int, ranks: Ranks = ALONE, device: torch.device | str = "cpu"
+    ) -> None:
+        self.config, self.hidden, self._ranks, self._device = config, hidden, ranks, torch.device(device)
+        self.share = ranks.share(config.instances)
+        self.problems: list[Problem] = []
+        """Of the share."""
         distribution = config.training_distribution()
-        _check_memory(config, hidden, distributions.draw(distribution, config.seed, 0))
-        self._source = Instances(distribution, config.seed, 2 * config.instances)
+        own = self.share.stop - self.share.start
+        _check_memory(config, own, hidden, distributions.draw(distribution, config.seed, 0))
+        self._source = Instances(distribution, config.seed, 2 * own)
+        self._follow(Roster(config))
+
+    def _follow(self, roster: Roster) -> None:
+        self._roster = roster
+        self._source.expect(roster.ahead(self.share))
 
     def close(self) -> None:
         self._source.close()
 
     @property
+    def slots(self) -> list[Slot]:
+        """All of the run, whoever searches them."""
+        return self._roster.slots
+
+    @property
+    def own(self) -> list[Slot]:
+        """Those of the share."""
+        return self._roster.slots[self.share]
+
+    @property
+    def next_index(self) -> int:
+        return self._roster.next_index
+
+    @property
     def depth(self) -> Tensor:
-        return torch.tensor([slot.depth for slot in self.slots])
+        return torch.tensor([slot.depth for slot in self.own], device=self._device)
 
     @property
     def temperature(self) -> Tensor | None:
@@ -98,35 +112,38 @@ class Pool:
         hot, cold = self.config.training_temperature
         if hot == cold == 1:
             return None
-        keys = [[self.config.seed, _TEMPERATURE_STREAM, slot.index, slot.depth] for slot in self.slots]
+        keys = [[self.config.seed, _TEMPERATURE_STREAM, slot.index, slot.depth] for slot in self.own]
         share = [np.random.default_rng(key).random() for key in keys]
-        return torch.tensor([hot * (cold / hot) ** s for s in share], dtype=torch.float32)
+        return torch.tensor([hot * (cold / hot) ** s for s in share], dtype=torch.float32, device=self._device)
 
     def refresh(self) -> None:
-        """Replace the instances whose lifetime has ended."""
-        if not self.slots:
-            self._build([self._fresh() for _ in range(self.config.instances)], None)
-        elif any(slot.depth >= slot.lifetime for slot in self.slots):
-            kept = [slot.depth < slot.lifetime for slot in self.slots]
-            slots = [slot if keep else self._fresh() for slot, keep in zip(self.slots, kept, strict=True)]
-            self._build(slots, kept)
+        """Replace the instances whose lifetime has ended: carried searches keep their state, others begin at random."""
+        before = self.own
+        if not self._roster.refresh():
+            return
+        carried = taken_out(self.batch, self.state) if before else []
+        kept = {i: carried[i] for i, slot in enumerate(self.own) if before and slot is before[i]}
+        self.problems = [
+            self.problems[i] if i in kept else self._source.draw(slot.index) for i, slot in enumerate(self.own)
+        ]
+        self._build(kept)
 
     def advanced(self, end: SearchState) -> None:
         """A window was searched."""
         self.state = end
-        for slot in self.slots:
-            slot.depth += self.config.window
+        self._roster.advance()
 
     def restore(
         self, slots: Sequence[tuple[int, int, int]], next_index: int, state: dict[str, Tensor], where: object
     ) -> None:
         """Continue from a checkpoint, which errors call `where`: (index, depth, lifetime) of every slot, instances
-        drawn again, and the tensors of a `SearchState`."""
+        drawn again, and the tensors of a `SearchState`, all of the whole run."""
         if len(slots) != self.config.instances or any(index >= next_index for index, _, _ in slots):
             raise ModelError(f"{where}: its slots are not those of {self.config.instances} instances")
-        self.slots = [Slot(index, self._source.draw(index), depth, life) for index, depth, life in slots]
-        self.next_index, self.batch = next_index, _batch(self.slots)
-        graph, runs = self.batch.graph, self.config.replicas
+        self._follow(Roster(self.config, [Slot(*slot) for slot in slots], next_index))
+        problems = [self._source.draw(slot.index) for slot in self.slots]
+        whole = _batch(problems, torch.device("cpu"))
+        graph, runs = whole.graph, self.config.replicas
         expected = {
             "positions": Expected((runs, graph.num_variables), torch.int64, low=0),
             "state": Expected((runs, graph.num_values, self.hidden)),
@@ -138,69 +155,54 @@ class Pool:
         check_tensors(state, expected, where)
         if (state["positions"] >= torch.from_numpy(graph.topology.domains.sizes)).any():
             raise ModelError(f"{where}: values outside the domains of its instances")
-        self.state = SearchState(**state)
+        self.problems = problems[self.share]
+        self._build(dict(enumerate(taken_out(whole, SearchState(**state))[self.share])))
 
-    def _fresh(self) -> Slot:
-        index, config = self.next_index, self.config
-        self.next_index += 1
-        lifetime = config.depth
-        if config.lifetime == "log-uniform":
-            rng = np.random.default_rng([config.seed, _LIFETIME_STREAM, index])
-            windows = math.exp(rng.uniform(0.0, math.log(config.depth / config.window + 1)))
-            lifetime = int(windows) * config.window
-        return Slot(index, self._source.draw(index), 0, lifetime)
+    def whole_state(self) -> SearchState | None:
+        """That of all instances of the run, gathered at the first rank, for a checkpoint; None at the others. It is the
+        same however many ranks there are."""
+        if self._ranks.size == 1:
+            return self.state
+        parts = [Carried(*(tensor.cpu() for tensor in part)) for part in taken_out(self.batch, self.state)]
+        gathered = self._ranks.gather(parts)
+        if gathered is None:
+            return None
+        others = [distributions.draw(self.config.training_distribution(), self.config.seed, slot.index)
+                  for slot in self.slots[self.share.stop :]]  # fmt: skip
+        batch = _batch([*self.problems, *others], torch.device("cpu"))
+        state = self._begun(batch)
+        put_in(batch, state, dict(enumerate(part for of_rank in gathered for part in of_rank)))
+        return state
 
-    def _build(self, slots: list[Slot], kept: list[bool] | None) -> None:
-        """Compile the new set of instances; carried searches keep their state, others begin at random."""
-        runs = self.config.replicas
-        batch = _batch(slots)
-        graph = batch.graph
+    def _build(self, carried: dict[int, Carried]) -> None:
+        """Compile the problems of the share."""
+        variables = sum(problem.num_variables for problem in self.problems)
+        self.batch = _batch(self.problems, self._device, self._ranks.before(variables))
+        self.state = self._begun(self.batch)
+        put_in(self.batch, self.state, carried)
+
+    def _begun(self, batch: Batch) -> SearchState:
+        graph, runs, device = batch.graph, self.config.replicas, batch.graph.device
         # The seed of an α^(0) is the number of instances drawn until then, which no two batches share.
-        seed = self.config.seed ^ (self.next_index << 20)
-        positions = torch.from_numpy(initial_positions(graph.topology.domains.sizes, seed, range(runs)))
-        state = torch.zeros(runs, graph.num_values, self.hidden)
-        best = torch.zeros(runs, graph.instances, dtype=torch.float64)
-        initial = torch.zeros_like(best)
-        trace = torch.zeros(runs, graph.num_constraints)
-        fresh = torch.ones(graph.instances, dtype=torch.bool)
-        if kept is not None:
-            old = self.state
-            pairs = zip(_places(self.batch), _places(batch), strict=True)
-            for i, (before, now) in enumerate(pairs):
-                if kept[i]:
-                    positions[:, now.variables] = old.positions[:, before.variables]
-                    state[:, now.values] = old.state[:, before.values]
-                    trace[:, now.constraints] = old.trace[:, before.constraints]
-                    best[:, i], initial[:, i], fresh[i] = old.best[:, i], old.initial[:, i], False
-        self.slots, self.batch = slots, batch
-        self.state = SearchState(positions, state, fresh, best, initial, trace)
+        seed, sizes = self.config.seed ^ (self.next_index << 20), graph.topology.domains.sizes
+        positions = initial_positions(sizes, seed, range(runs), first=graph.first_variable)
+        best = torch.zeros(runs, graph.instances, dtype=torch.float64, device=device)
+        return SearchState(
+            graph.tensor(positions),
+            torch.zeros(runs, graph.num_values, self.hidden, device=device),
+            torch.ones(graph.instances, dtype=torch.bool, device=device),
+            best,
+            torch.zeros_like(best),
+            torch.zeros(runs, graph.num_constraints, device=device),
+        )
 
 
-def _check_memory(config: TrainingConfig, hidden: int, problem: Problem) -> None:
+def _check_memory(config: TrainingConfig, instances: int, hidden: int, problem: Problem) -> None:
     """Every step of a window keeps at least its recurrent states for the gradient. One instance stands for all."""
-    searches = config.instances * config.replicas
+    searches = instances * config.replicas
     floats = searches * config.window * int(problem.domains.sizes.sum()) * hidden
     check_bytes(4 * floats, f"training config: {searches} searches of {config.window} steps with gradients")
 
 
-def _batch(slots: list[Slot]) -> Batch:
-    return Batch(TensorGraph(compile_graph([slot.problem for slot in slots], of_one_kind=True)))
-
-
-class _Places(NamedTuple):
-    """Where one instance lies in a batch."""
-
-    variables: slice
-    values: slice
-    constraints: Tensor
-    """In the order they were added to the problem: a batch groups those of all its instances by kind."""
-
-
-def _places(batch: Batch) -> Iterator[_Places]:
-    graph = batch.graph.topology
-    constraint_order = np.lexsort((graph.terms.index, graph.constraint_instance))
-    constraints = np.cumsum(np.bincount(graph.constraint_instance, minlength=graph.instances))[:-1]
-    start = np.searchsorted(graph.variable_instance, np.arange(graph.instances + 1))
-    for (first, last), own in zip(pairwise(start.tolist()), np.split(constraint_order, constraints), strict=True):
-        values = slice(int(graph.domains.start[first]), int(graph.domains.start[last]))
-        yield _Places(slice(first, last), values, torch.from_numpy(own))
+def _batch(problems: Sequence[Problem], device: torch.device, first_variable: int = 0) -> Batch:
+    return Batch(TensorGraph(compile_graph(list(problems), of_one_kind=True), device, first_variable))

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from anycsp.training.config import TrainingConfig
+from anycsp.training.distributed import ALONE, Ranks
 from anycsp.training.rollout import MoveReward, Window
 from anycsp.training.walk import Batch
 
@@ -48,6 +49,10 @@ def leave_one_out(returns: Tensor) -> Tensor:
     return (returns.sum(dim=1, keepdim=True) - returns) / (runs - 1)
 
 
+BUCKETS = 64
+"""More than there are ranges of depths: a search has fewer than 2^63 steps."""
+
+
 @dataclass
 class RunningScale:
     """Running root mean square of advantages, one for each range of depths [2^i − 1, 2^(i+1) − 1) windows."""
@@ -55,20 +60,25 @@ class RunningScale:
     decay: float = 0.98
     square: list[float] = field(default_factory=list)
     weight: list[float] = field(default_factory=list)
+    ranks: Ranks = ALONE
+    """Who has the rest of the batch."""
 
     def factors(self, advantage: Tensor, bucket: Tensor) -> Tensor:
         """[instances]: one over the scale of each instance's bucket, this batch counted in."""
-        while len(self.square) <= int(bucket.max()):
-            self.square.append(0.0)
-            self.weight.append(0.0)
-        factor = torch.ones(len(bucket), dtype=advantage.dtype)
-        for b in sorted(set(bucket.tolist())):
-            columns = bucket == b
-            mean_square = float(advantage[:, :, columns].square().mean())
-            self.square[b] = self.decay * self.square[b] + (1 - self.decay) * mean_square
-            self.weight[b] = self.decay * self.weight[b] + (1 - self.decay)
-            factor[columns] = 1.0 / max((self.square[b] / self.weight[b]) ** 0.5, 1e-9)
-        return factor
+        found = torch.zeros(2, BUCKETS, dtype=torch.float64)
+        for b in set(bucket.tolist()):
+            squares = advantage[:, :, bucket == b].double().square()
+            found[:, b] = torch.tensor([float(squares.sum()), squares.numel()])
+        factor = torch.ones(BUCKETS, dtype=advantage.dtype)
+        for b, (square, count) in enumerate(self.ranks.total(found).T.tolist()):
+            if count:
+                while len(self.square) <= b:
+                    self.square.append(0.0)
+                    self.weight.append(0.0)
+                self.square[b] = self.decay * self.square[b] + (1 - self.decay) * square / count
+                self.weight[b] = self.decay * self.weight[b] + (1 - self.decay)
+                factor[b] = 1.0 / max((self.square[b] / self.weight[b]) ** 0.5, 1e-9)
+        return factor.to(advantage.device)[bucket]
 
 
 def depth_bucket(depth: Tensor, window: int) -> Tensor:

@@ -63,7 +63,8 @@ def rollout(
     state = walk.recurrent(start.state, policy.initial_state)
     value_instance = graph.value_instance
     local = policy.config.sampling == "local"
-    window = Window(torch.arange(graph.instances) if local else graph.variable_instance, [], [], [], [], [])
+    draw_instance = torch.arange(graph.instances, device=graph.device) if local else graph.variable_instance
+    window = Window(draw_instance, [], [], [], [], [])
     for step in range(steps):
         logits, state = policy(graph, state, walk.positions, walk.labels, ops)
         logits = walk.drawn_from(logits)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.sampling import sample_local
 from anycsp.training.config import SEARCH, ConfigError, TrainingConfig
 from anycsp.training.distill import lesson
+from anycsp.training.distributed import ALONE, Ranks
 from anycsp.training.imitate import imitate
 from anycsp.training.pool import Pool
 from anycsp.training.reinforce import RunningScale, move_reward, reinforce
@@ -26,20 +28,30 @@ from anycsp.training.walk import SearchState
 _SAMPLING_STREAM = 1 << 60
 """Keeps the draws of the search apart from those of initial assignments."""
 
-Attempt = tuple[Tensor, SearchState, dict[str, float]]
-"""The loss of a window, where its searches stand at the end, and what is logged of it."""
+
+class Attempt(NamedTuple):
+    loss: Tensor
+    terms: int
+    """How many terms the loss is the mean of: its weight beside the losses of other shares of the batch."""
+    end: SearchState
+    """Where the searches stand after the window."""
+    figures: dict[str, float]
+    """What is logged of it."""
 
 
 class Subject:
     """Its settings are those of a run, as `TrainingConfig.taught` gives them."""
 
-    def __init__(self, config: TrainingConfig) -> None:
-        self.config = config
-        self.scale = RunningScale()
+    def __init__(self, config: TrainingConfig, ranks: Ranks = ALONE, device: torch.device | str = "cpu") -> None:
+        self.config, self._device = config, torch.device(device)
+        self.scale = RunningScale(ranks=ranks)
         self.norm = 0.0
         """Running mean of the gradient's norm; 0 before the first."""
         self.teacher = _teacher(config) if config.teacher not in ("", SEARCH) else None
-        self.pool = Pool(config, config.policy.hidden + (self.teacher.config.hidden if self.teacher else 0))
+        if self.teacher is not None:
+            self.teacher.to(device)
+        hidden = config.policy.hidden + (self.teacher.config.hidden if self.teacher else 0)
+        self.pool = Pool(config, hidden, ranks, device)
 
         self._how: Callable[[PolicyNetwork, Operations, int], Attempt]
         if self.teacher is not None:
@@ -73,7 +85,7 @@ class Subject:
         )
         loss = reinforce(config, pool.batch, window, end.initial, pool.depth, self.scale)
         figures = {"return": float(loss.returns[0].mean()), "entropy": loss.entropy}
-        return loss.value, end, {**figures, **self._figures(window.cost[-1], end)}
+        return Attempt(loss.value, end.best.numel(), end, {**figures, **self._figures(window.cost[-1], end)})
 
     def _distill(self, policy: PolicyNetwork, ops: Operations, update: int) -> Attempt:
         """Beside the teacher, which leads every other instance: how far the policy is off."""
@@ -86,32 +98,33 @@ class Subject:
             pool.state,
             config.window,
             self._sampler(ops, update),
-            torch.tensor([slot.index % 2 == 0 for slot in pool.slots]),
+            torch.tensor([slot.index % 2 == 0 for slot in pool.own], device=self._device),
             temperature=pool.temperature,
             ops=ops,
             guidance=config.guidance,
             teacher_temperature=config.teacher_temperature,
         )
         figures = {"divergence": float(compared.divergence.detach())}
-        return compared.divergence, end, {**figures, **self._figures(compared.cost, end)}
+        figures |= self._figures(compared.cost, end)
+        return Attempt(compared.divergence, end.positions.numel(), end, figures)
 
     def _imitate(self, policy: PolicyNetwork, ops: Operations, update: int) -> Attempt:
         """How unlikely the policy finds the solutions near by."""
         config, pool = self.config, self.pool
         compared, end = imitate(
             policy,
-            [slot.problem for slot in pool.slots],
+            pool.problems,
             pool.batch,
             pool.state,
             config.window,
             self._sampler(ops, update),
-            config.seed ^ (update << 20),
+            (config.seed ^ (update << 20)) + pool.share.start,
             temperature=pool.temperature,
             ops=ops,
             guidance=config.guidance,
         )
         figures = {"surprise": float(compared.surprise.detach())}
-        return compared.surprise, end, {**figures, **self._figures(compared.cost, end)}
+        return Attempt(compared.surprise, compared.known, end, {**figures, **self._figures(compared.cost, end)})
 
     def usual_norm(self, norm: float) -> float:
         """The running mean, one more counted in; a norm that is not finite is not."""
@@ -120,7 +133,7 @@ class Subject:
         return max(self.norm, 1e-9)
 
     def progress(self) -> dict[str, Any]:
-        """What a checkpoint keeps beside the tensors of `pool.state`."""
+        """What a checkpoint keeps beside the tensors of `pool.whole_state()`."""
         pool = self.pool
         slots = [(slot.index, slot.depth, slot.lifetime) for slot in pool.slots]
         scale = {"scale_square": self.scale.square, "scale_weight": self.scale.weight}
@@ -128,7 +141,7 @@ class Subject:
 
     def restore(self, progress: dict[str, Any], state: dict[str, Tensor], where: object) -> None:
         """Go on from a checkpoint, which errors call `where`."""
-        self.scale = RunningScale(square=progress["scale_square"], weight=progress["scale_weight"])
+        self.scale = replace(self.scale, square=progress["scale_square"], weight=progress["scale_weight"])
         self.norm = progress["norm"]
         if len(self.scale.square) != len(self.scale.weight):
             raise ModelError(f"{where}: scale_square and scale_weight differ in length")

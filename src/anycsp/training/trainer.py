@@ -8,7 +8,7 @@ import statistics
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import asdict, replace
@@ -33,7 +33,8 @@ from anycsp.schema import shown
 from anycsp.training import checkpoint, references
 from anycsp.training.checkpoint import Counters, Expected, check_tensors
 from anycsp.training.config import ConfigError, TrainingConfig
-from anycsp.training.logs import RunLog
+from anycsp.training.distributed import ALONE, Ranks
+from anycsp.training.logs import NoLog, RunLog
 from anycsp.training.memory import keep_freed_memory
 from anycsp.training.profile import ProfiledOperations, TrainingProfile
 from anycsp.training.references import Reference
@@ -60,37 +61,49 @@ _SUBJECT_STREAM = 1 << 42
 
 
 class Trainer:
-    """One run in one folder; `run` is the loop, `save` and `resume` make it survive interruption."""
+    """One run in one folder; `run` is the loop, `save` and `resume` make it survive interruption. In a distributed run
+    each of the `ranks` has such a trainer; all take the same steps, and the first one writes."""
 
     def __init__(
-        self, config: TrainingConfig, folder: Path, ops: Operations | None = None, *, resumed: bool = False
+        self,
+        config: TrainingConfig,
+        folder: Path,
+        ops: Operations | None = None,
+        *,
+        resumed: bool = False,
+        ranks: Ranks = ALONE,
+        device: str = "cpu",
     ) -> None:
-        self.config, self.folder = config, folder
-        self.ops = ops or fastest()
+        self.config, self.folder, self.ranks = config, folder, ranks
+        on = ranks.device(device)
+        self.ops = ops or fastest(on)
         weights = sum(math.prod(shape) for shape in parameter_shapes(config.policy).values())
         check_bytes(4 * COPIES * weights, f"training config: policy.hidden = {config.policy.hidden}")
         torch.manual_seed(config.seed)
-        self.policy = PolicyNetwork(config.policy)
+        self.policy = PolicyNetwork(config.policy).to(on)
         if config.start_from and not resumed:
             self.policy.load_state_dict(_first_weights(config))
         self.averaged = deepcopy(self.policy).requires_grad_(False)
         betas = (0.9, float(config.beta2))
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=config.learning_rate, betas=betas)
-        self.subjects = [Subject(taught) for taught in config.taught()]
+        self.subjects = [Subject(taught, ranks, on) for taught in config.taught()]
         self.counters = Counters()
         self.timing: dict[str, float] = defaultdict(float)
         """Seconds by part: draw and compile, forward, backward, optimizer, validation."""
         self.profile: TrainingProfile | None = None
         self._validation: ValidationSet | None = None
-        self.references: list[Reference] = references.load(folder) if resumed else []
+        self.references: list[Reference] = references.load(folder) if resumed and ranks.first else []
 
     # ── the loop ─────────────────────────────────────────────────────────────────────────────────
 
     def run(self, stop: threading.Event | None = None, quiet: bool = True) -> Counters:
         """Train to the end of the schedule, or until `stop` is set; either way the run can be resumed."""
         try:
-            # Before anything is written or learnt: instances that cannot be drawn are known now and not after minutes.
-            self._validation = ValidationSet(self.config.validation_distribution(), self.config.validation_instances)
+            if self.ranks.first:
+                # Before anything is written or learnt: what cannot be drawn is known now and not after minutes.
+                self._validation = ValidationSet(
+                    self.config.validation_distribution(), self.config.validation_instances
+                )
             keep_freed_memory()
             self._run(stop or threading.Event(), quiet)
         finally:
@@ -98,22 +111,26 @@ class Trainer:
         return self.counters
 
     def _run(self, stop: threading.Event, quiet: bool) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(self.folder / "config.toml", self.config.to_toml())
+        if self.ranks.first:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_whole(self.folder / "config.toml", self.config.to_toml())
         recent: list[dict[str, float]] = []
         saved_at = self.counters.seconds
-        with RunLog(self.folder, self.counters.update, quiet) as log, _stop_on_signal(stop):
+        stopped = False  # at some rank: all leave the loop at the same update
+        new_log = RunLog(self.folder, self.counters.update, quiet) if self.ranks.first else NoLog()
+        with new_log as log, _stop_on_signal(stop):
             log.event("start", update=self.counters.update, config=self.config.to_table())
             if self.config.validate_minutes > 0 and math.isinf(self.counters.best):
                 self._judge_start(log)
-            while self.progress < 1 and not stop.is_set():
+            while self.progress < 1 and not (stopped := self.ranks.any(stop.is_set())):
                 if self._validation_due():
                     self._validate(log)
                     saved_at = self.counters.seconds
                     continue
                 began = time.perf_counter()
                 recent.append(self.update())
-                self.counters.seconds += time.perf_counter() - began
+                spent = time.perf_counter() - began
+                self.counters.seconds = self.ranks.number_of_first(self.counters.seconds + spent)
                 if len(recent) == LOG_EVERY:
                     self._log_updates(log, recent)
                     recent = []
@@ -122,9 +139,11 @@ class Trainer:
                     saved_at = self.counters.seconds
             if recent:
                 self._log_updates(log, recent)
-            if not stop.is_set() and self.counters.validated_at < self.counters.seconds:
+            stopped = stopped or self.ranks.any(stop.is_set())
+            if not stopped and self.counters.validated_at < self.counters.seconds:
                 self._validate(log)
-            if math.isinf(self.counters.best) and self.counters.update:  # stopped early: better than no model
+            unjudged = math.isinf(self.counters.best) and self.counters.update > 0
+            if unjudged and self.ranks.first:  # stopped early: better than no model
                 self.export("best", {}, self.config.temperatures[0])
             self.save()
             log.event("end", **self._position(), timing=dict(self.timing), skipped=self.counters.skipped)
@@ -147,11 +166,12 @@ class Trainer:
         with self._timed("draw and compile"):
             subject.pool.refresh()
         with self._timed("forward"):
-            loss, end, figures = subject.attempt(self.policy, self.ops, counters.update)
+            attempt = subject.attempt(self.policy, self.ops, counters.update)
         with self._timed("backward"):
             self.optimizer.zero_grad(set_to_none=True)
-            torch.autograd.backward(loss)
+            torch.autograd.backward(attempt.loss)
         with self._timed("optimizer"):
+            self.ranks.average_gradients(self.policy, attempt.terms)
             if len(self.subjects) > 1:  # the losses have no common scale, but Adam one step size for all
                 _multiply_gradients(self.policy, 1 / subject.usual_norm(_gradient_norm(self.policy)))
             norm = float(torch.nn.utils.clip_grad_norm_(self.policy.parameters(), config.clip))
@@ -162,8 +182,9 @@ class Trainer:
                     group["lr"] = self.learning_rate
                 self.optimizer.step()
                 self._average_weights()
-        subject.pool.advanced(end)
+        subject.pool.advanced(attempt.end)
         counters.update += 1
+        figures = self.ranks.average(attempt.figures, attempt.end.best.numel())
         return {**figures, "gradient": norm, "learning_rate": self.learning_rate}
 
     @property
@@ -234,9 +255,10 @@ class Trainer:
 
     def _judge_start(self, log: RunLog) -> None:
         """Validation at minute 0, of what training begins with, and what else does on the same instances."""
-        assert self._validation is not None
         began = time.perf_counter()
         self._validate(log)
+        if self._validation is None:  # the first rank has it
+            return
         tried = len(self.config.temperatures) * len(self._validation.problems)
         self.references = references.measured(self.config, self._validation, (time.perf_counter() - began) / tried)
         references.save(self.folder, self.references)
@@ -248,13 +270,25 @@ class Trainer:
     def _validate(self, log: RunLog) -> None:
         """Measure the averaged weights; keep them when they are the best at the greatest depth. Saves before, since it
         takes a while, and after: a checkpoint older than the best model would have it replaced by a worse one."""
-        config, counters = self.config, self.counters
         self.save()
-        log.progress(self.progress, f"update {counters.update}  validating")
-        assert self._validation is not None
+        log.progress(self.progress, f"update {self.counters.update}  validating")
+        judged = None if self._validation is None else self._judge(self._validation)
+        self.counters = self.ranks.of_first(self.counters)
+        self.save()
+        if judged is not None:
+            temperature, costs = judged
+            by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
+            hot, cold = as_range(temperature)
+            log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
+            shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
+            log.say(f"{self.counters.seconds / 60:6.1f} min  update {self.counters.update}  unsatisfied: {shown}")
+
+    def _judge(self, validation: ValidationSet) -> tuple[Temperature, dict[int, float]]:
+        """The best temperature, and what is left unsatisfied with it at each depth."""
+        config, counters = self.config, self.counters
         with self._timed("validation"):
             measured = {
-                temperature: self._validation.measure_model(self._candidate(temperature), config.validation_depths)
+                temperature: validation.measure_model(self._candidate(temperature), config.validation_depths)
                 for temperature in config.temperatures
             }
         deepest = config.validation_depths[-1]
@@ -264,12 +298,7 @@ class Trainer:
         if costs[deepest] < counters.best:
             counters.best, counters.best_update, counters.since_best = costs[deepest], counters.update, 0
             self.export("best", costs, temperature)
-        self.save()
-        by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
-        hot, cold = as_range(temperature)
-        log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
-        shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
-        log.say(f"{counters.seconds / 60:6.1f} min  update {counters.update}  unsatisfied: {shown}")
+        return temperature, costs
 
     def export(self, name: str, validation: dict[int, float], temperature: Temperature) -> None:
         """Save the averaged weights as a model `anycsp solve` can use."""
@@ -295,8 +324,11 @@ class Trainer:
         for name, parameter in self.policy.named_parameters():
             tensors |= {f"adam.{name}.{k}": v for k, v in self.optimizer.state.get(parameter, {}).items()}
         for i, subject in enumerate(self.subjects):
-            if subject.pool.slots:
-                tensors |= {f"pool.{i}.{k}": v for k, v in vars(subject.pool.state).items()}
+            state = subject.pool.whole_state() if subject.pool.slots else None
+            if state is not None:
+                tensors |= {f"pool.{i}.{k}": v for k, v in vars(state).items()}
+        if not self.ranks.first:
+            return
         facts: dict[str, Any] = {
             "config": self.config.to_table(),
             "counters": asdict(self.counters),
@@ -305,11 +337,20 @@ class Trainer:
         checkpoint.write(self.folder, tensors, facts)
 
     @staticmethod
-    def resume(folder: Path, overrides: Sequence[str] = (), *, allow_hook: bool = False) -> Trainer:
+    def resume(
+        folder: Path,
+        overrides: Sequence[str] = (),
+        *,
+        allow_hook: bool = False,
+        known_hooks: Iterable[str] = (),
+        ranks: Ranks = ALONE,
+        device: str = "cpu",
+    ) -> Trainer:
         """The run of a folder at its last checkpoint, its configuration changed by `overrides`: a longer
         schedule, another learning rate, anything but what its state depends on. A Python function that the checkpoint
-        names is called only if `allow_hook` says so: a file that was sent by someone is not to run code."""
-        tensors, facts = checkpoint.read(folder)
+        names is called only if it is among `known_hooks`, or `allow_hook` says so: a file that was sent by someone is
+        not to run code."""
+        tensors, facts = ranks.of_first(checkpoint.read(folder) if ranks.first else ({}, {}))
         path = folder / checkpoint.FILE
         try:
             saved = TrainingConfig.from_table(facts["config"])
@@ -319,19 +360,20 @@ class Trainer:
         for name in config.differences(saved):
             if name in FIXED:
                 raise ConfigError(f"a resumed run keeps its {name}; --from {folder} begins a new one with its weights")
-        if not allow_hook and (hooks := sorted(config.hooks() & saved.hooks())):
+        if not allow_hook and (hooks := sorted((config.hooks() & saved.hooks()) - set(known_hooks))):
             raise ConfigError(f"{path}: would run {shown(hooks[0])}; --allow-hook if you know that code")
         counters = Counters.from_table(facts["counters"], str(path))
         weights = {name: tensor for name, tensor in tensors.items() if not name.startswith("pool.")}
         check_tensors(weights, _expected_weights(config.policy, weights), path)
-        trainer = Trainer(config, folder, resumed=True)
+        trainer = Trainer(config, folder, resumed=True, ranks=ranks, device=device)
         trainer.counters = counters
         trainer.policy.load_state_dict(_part(weights, "policy."))
         trainer.averaged.load_state_dict(_part(weights, "averaged."))
         for name, parameter in trainer.policy.named_parameters():
             moments = _part(weights, f"adam.{name}.")
             if moments:
-                trainer.optimizer.state[parameter] = moments
+                on = {k: v if k == "step" else v.to(parameter.device) for k, v in moments.items()}
+                trainer.optimizer.state[parameter] = on
         try:
             if len(facts["subjects"]) != len(trainer.subjects):
                 raise ModelError(f"{path}: not the subjects of its configuration")

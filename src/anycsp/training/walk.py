@@ -122,5 +122,5 @@ class Walk:
 
     def end(self, state: Tensor) -> SearchState:
         """With these recurrent states, to be continued from."""
-        fresh = torch.zeros(self._batch.graph.instances, dtype=torch.bool)
+        fresh = torch.zeros(self._batch.graph.instances, dtype=torch.bool, device=self._batch.graph.device)
         return SearchState(self.positions, state.detach(), fresh, self.best, self.initial, self._trace)

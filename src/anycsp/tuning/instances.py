@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp import clock
+from anycsp.cluster.workers import Here, Workers
 from anycsp.distributions import draw, get
 from anycsp.distributions.files import Files
 from anycsp.errors import AnyCSPError
@@ -72,6 +71,11 @@ class Family:
         return replace(self, held_out=True, count=count)
 
     @property
+    def named(self) -> Family:
+        """Without the instances that were drawn: small, for another process to draw them again."""
+        return replace(self)
+
+    @property
     def hash(self) -> str:
         """Tells one set of instances from another."""
         digest = hashlib.sha256()
@@ -93,19 +97,11 @@ class Measured:
 class Laboratory:
     """Searches on the instances of a family, each of one thread, its processor time counted."""
 
-    def __init__(self, family: Family, limit: float, processes: int = 1) -> None:
-        """`limit`: the seconds that a search has."""
+    def __init__(self, family: Family, limit: float, workers: Workers | None = None) -> None:
+        """`limit`: the seconds that a search has. Without workers all is done in this process."""
         self.family, self.limit = family, limit
-        self._pool = ProcessPoolExecutor(processes, get_context("spawn"), _adopt, (family,)) if processes > 1 else None
-        self._processes, self._seconds = processes, 0.0
+        self._workers, self._seconds = workers or Here(), 0.0
         self.ladders: list[list[float]] = []
-
-    def __enter__(self) -> Laboratory:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
 
     def make_ladders(self) -> None:
         """The targets of every instance, by one search of the default."""
@@ -116,8 +112,8 @@ class Laboratory:
 
     @property
     def minutes(self) -> float:
-        """Of processor time that every process has searched for. On a machine that others use, more pass meanwhile."""
-        return self._seconds / self._processes / 60
+        """Of processor time that every core has searched for. On a machine that others use, more pass meanwhile."""
+        return self._seconds / self._workers.cores / 60
 
     @property
     def size(self) -> int:
@@ -148,10 +144,10 @@ class Laboratory:
         return [Measured(*three) for three in zip(costs, solved, quality, strict=True)]
 
     def _curves(self, tasks: Sequence[tuple[int, int, Searcher, float, float]]) -> list[Curve]:
-        if self._pool is None:
+        if isinstance(self._workers, Here):  # which has the instances already
             results = [_search(self.family, self.limit, task) for task in tasks]
         else:
-            results = list(self._pool.map(_search_here, [self.limit] * len(tasks), tasks))
+            results = self._workers.map(_search_there, [(self.family.named, self.limit, task) for task in tasks])
         self._seconds += sum(seconds for _, seconds in results)
         return [curve for curve, _ in results]
 
@@ -164,13 +160,9 @@ def _search(family: Family, limit: float, task: tuple[int, int, Searcher, float,
         return curve, clock.now() - began
 
 
-_here: list[Family] = []
+_drawn: dict[str, Family] = {}
+"""In another process: the families whose instances it has drawn for itself."""
 
 
-def _adopt(family: Family) -> None:
-    """In another process: the family whose instances it draws for itself."""
-    _here[:] = [family]
-
-
-def _search_here(limit: float, task: tuple[int, int, Searcher, float, float]) -> tuple[Curve, float]:
-    return _search(_here[0], limit, task)
+def _search_there(family: Family, limit: float, task: tuple[int, int, Searcher, float, float]) -> tuple[Curve, float]:
+    return _search(_drawn.setdefault(repr(family), family), limit, task)

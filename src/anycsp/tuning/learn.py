@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from anycsp.cluster.workers import Workers
 from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.models.store import RUN_MODEL
 from anycsp.search.choose import choose_model
@@ -63,10 +64,17 @@ class Learner:
     """Learn from the instances of a folder."""
 
     def __init__(
-        self, folder: str, *, limit: float, seeds: int = 3, seed: int = 0, processes: int = 1, report: Report = print
+        self,
+        folder: str,
+        *,
+        limit: float,
+        seeds: int = 3,
+        seed: int = 0,
+        workers: Workers | None = None,
+        report: Report = print,
     ) -> None:
         self._limit, self._seeds, self._seed, self._report = limit, seeds, seed, report
-        self._processes = processes
+        self._workers = workers
         self._family = Family(f"files:{folder}", {}, seed, 64)
 
     def run(self, minutes: float, out: Path, command: Sequence[str] = ()) -> Lesson:
@@ -75,15 +83,15 @@ class Learner:
         self._report(f"{len(self._family.problems)} instances to learn from")
         tuner = Tuner(
             self._family,
-            limit=self._limit, seeds=self._seeds, seed=self._seed, processes=self._processes,
+            limit=self._limit, seeds=self._seeds, seed=self._seed, workers=self._workers,
             journal=out / "journal.jsonl", report=self._report,
         )  # fmt: skip
         tuned = tuner.search(minutes * TUNING)
         network, remark = self._network()
         self._report(remark)
         candidates = {"default": None, "tuned": tuned, "network": network}
-        with Laboratory(self._family.to_judge(64), self._limit, self._processes) as laboratory:
-            measured = laboratory.judge(list(candidates.values()), self._seeds)
+        laboratory = Laboratory(self._family.to_judge(64), self._limit, self._workers)
+        measured = laboratory.judge(list(candidates.values()), self._seeds)
         rows = _rows(candidates, measured)
         best = max(rows, key=lambda row: 1.0 if row.gain is None else row.gain.speedup)
         lesson = Lesson(rows, best, remark)
@@ -95,8 +103,7 @@ class Learner:
         """The network of this kind of problem, and whether training it is promising."""
         model = load_model(choose_model(self._family.problems[0]))
         few = replace(self._family, count=TRIED)
-        with Laboratory(few, self._limit, self._processes) as laboratory:
-            default, network = laboratory.judge([None, model], 1)
+        default, network = Laboratory(few, self._limit, self._workers).judge([None, model], 1)
         slower = math.exp(float((network.costs - default.costs).mean()))
         facts = f"the network {model.name} is {slower:.3g} times slower than the default"
         if slower > PROMISING:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anycsp.cluster.workers import Here, Workers
 from anycsp.errors import AnyCSPError
 from anycsp.graph import compile_graph
 from anycsp.model.structure import is_decision
@@ -66,41 +67,41 @@ class Tuner:
         seeds: int = 3,
         judges: int = 20,
         seed: int = 0,
-        processes: int = 1,
+        workers: Workers | None = None,
         journal: Path | None = None,
         report: Report = lambda line: None,
     ) -> None:
         self._family, self._limit, self._seeds, self._seed = family, limit, seeds, seed
-        self._judges, self._processes, self._journal, self._report = judges, processes, journal, report
+        self._judges, self._workers, self._journal, self._report = judges, workers or Here(), journal, report
         self._study = _study(seed)
         self._plain = _default_strategies(family)
         self._tried = 0
         self._minutes = 0.0
 
     def run(self, minutes: float, command: Sequence[str] = ()) -> Tuned:
-        """Tune for so many minutes of every process's processor time, a part of them for judging."""
+        """Tune for so many minutes of every core's processor time, a part of them for judging."""
         found = self.search(minutes * (1 - JUDGING))
         tuned = self._judge(found)
         return replace(tuned, heuristic=replace(tuned.heuristic, provenance=self._provenance(tuned, command)))
 
     def search(self, minutes: float) -> Heuristic | None:
         """The best settings that were found; None where that is the default."""
-        with Laboratory(self._family, self._limit, self._processes) as laboratory:
-            laboratory.make_ladders()
-            pairs = ordered_pairs(laboratory.size, self._seeds, self._seed)
-            race = Race(laboratory.measure, pairs, Entry(None), AT_LEAST)
-            offset = self._resume(race)
-            race.prepare()
-            first = "default" if race.champion.heuristic is None else "best so far"
-            self._report(f"{first}: {np.exp(race.champion.mean):.3g} s to a target, {laboratory.size} instances")
+        laboratory = Laboratory(self._family, self._limit, self._workers)
+        laboratory.make_ladders()
+        pairs = ordered_pairs(laboratory.size, self._seeds, self._seed)
+        race = Race(laboratory.measure, pairs, Entry(None), AT_LEAST)
+        offset = self._resume(race)
+        race.prepare()
+        first = "default" if race.champion.heuristic is None else "best so far"
+        self._report(f"{first}: {np.exp(race.champion.mean):.3g} s to a target, {laboratory.size} instances")
+        offset = self._try(race, offset)
+        reported = 0.0
+        while (spent := laboratory.minutes) < minutes:
+            if 60 * (spent - reported) > SILENCE:
+                reported = spent
+                self._report(f"{self._tried} tried in {spent:.1f} of {minutes:.1f} minutes")
             offset = self._try(race, offset)
-            reported = 0.0
-            while (spent := laboratory.minutes) < minutes:
-                if 60 * (spent - reported) > SILENCE:
-                    reported = spent
-                    self._report(f"{self._tried} tried in {spent:.1f} of {minutes:.1f} minutes")
-                offset = self._try(race, offset)
-            self._minutes += laboratory.minutes
+        self._minutes += laboratory.minutes
         return race.champion.heuristic
 
     def _try(self, race: Race, offset: float) -> float:
@@ -143,9 +144,9 @@ class Tuner:
 
     def _judge(self, found: Heuristic | None) -> Tuned:
         """Both on instances that nothing was tuned on, in turns; what is not better there is not kept."""
-        with Laboratory(self._family.to_judge(self._judges), self._limit, self._processes) as laboratory:
-            default, tuned = laboratory.judge([None, found], self._seeds)
-            self._minutes += laboratory.minutes
+        laboratory = Laboratory(self._family.to_judge(self._judges), self._limit, self._workers)
+        default, tuned = laboratory.judge([None, found], self._seeds)
+        self._minutes += laboratory.minutes
         measured = gain(default.costs, tuned.costs)
         kept = found if found is not None and measured.speedup > 1 else Heuristic()
         return Tuned(kept, measured, self._tried)
@@ -157,7 +158,7 @@ class Tuner:
             "instances": self._family.hash,
             "seconds": self._limit,
             "minutes": round(self._minutes, 2),
-            "processes": self._processes,
+            "processes": self._workers.cores,
             "settings_tried": tuned.tried,
             "held_out_instances": tuned.gain.instances,
             "held_out_seeds": self._seeds,
