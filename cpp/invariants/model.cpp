@@ -210,7 +210,7 @@ std::vector<int64_t> Model::strides(int32_t c, int32_t without) const {
     return result;
 }
 
-const Model::TableFunction& Model::table_function(int32_t c, int32_t slot) {
+Model::TableFunction& Model::table_function(int32_t c, int32_t slot) {
     const Family& f = family(c);
     const bool dense = f.kind == Kind::dense;
     const int64_t relation = dense ? f.base[row(c)] : -1 - f.relation[row(c)];
@@ -224,14 +224,15 @@ const Model::TableFunction& Model::table_function(int32_t c, int32_t slot) {
         if (s != slot) cells *= problem_->domain_size(problem_->scope[s]);
     table_cells_ += dense ? cells * problem_->domain_size(x) : cells;
     if (table_cells_ > kTableCells) return result;
-    std::vector<int64_t> values(cells, value(x, 0)), missing(cells, 1);
+    std::vector<int64_t> missing(cells, 1);
+    result.positions.assign(cells, 0);
     result.functional = true;
     const auto add_row = [&](const int32_t* positions) {
         int64_t address = 0;
         for (int32_t i = 0; i < arity; ++i) address += stride[i] * positions[i];
         result.functional &= missing[address] != 0;
         missing[address] = 0;
-        values[address] = value(x, positions[slot - begin(c)]);
+        result.positions[address] = positions[slot - begin(c)];
     };
     if (dense) {
         std::vector<int32_t> positions(arity, 0);
@@ -250,9 +251,26 @@ const Model::TableFunction& Model::table_function(int32_t c, int32_t slot) {
     }
     if (!result.functional) return result;
     result.total = std::find(missing.begin(), missing.end(), 1) == missing.end();
-    result.values = graph_.by_value(0, std::move(values));
     result.missing = graph_.by_value(0, std::move(missing));
     return result;
+}
+
+// The function of the address that has x's values.
+int32_t Model::table_values(TableFunction& table, int32_t x) {
+    for (const auto& [known, function] : table.values)
+        if (same_domain(known, x)) return function;
+    std::vector<int64_t> values;
+    for (int32_t position : table.positions) values.push_back(value(x, position));
+    table.values.push_back({x, graph_.by_value(0, std::move(values))});
+    return table.values.back().second;
+}
+
+bool Model::same_domain(int32_t x, int32_t y) const {
+    const int32_t size = problem_->domain_size(x);
+    const int64_t* from = problem_->value.data();
+    return size == problem_->domain_size(y) &&
+           std::equal(from + problem_->value_start[x], from + problem_->value_start[x] + size,
+                      from + problem_->value_start[y]);
 }
 
 // An objective that is one variable, bounded by the others from its good side only, is the tightest of these bounds:
@@ -482,10 +500,10 @@ int32_t Model::defining_value(int32_t x, std::vector<int32_t>& undefined) {
     const auto [c, slot] = definition_[x];
     const Family& f = family(c);
     if (f.kind == Kind::dense || f.kind == Kind::tuples) {
-        const TableFunction& table = table_function(c, slot);
+        TableFunction& table = table_function(c, slot);
         const int32_t at = address(c, slot, strides(c, slot));
         if (!table.total) undefined.push_back(graph_.lookup(at, table.missing));
-        return graph_.lookup(at, table.values);
+        return graph_.lookup(at, table_values(table, x));
     }
     if (is(c, "rule")) {
         const Rule r = rule(c);

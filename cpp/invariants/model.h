@@ -74,11 +74,17 @@ class Model {
     std::vector<int32_t> widest_unit(const std::vector<int32_t>& units, const std::vector<int64_t>& spans,
                                      int32_t begin, const std::vector<uint8_t>& auxiliary, bool sure) const;
     // A table whose rows have one value at most of the slot's variable for any values of the others.
+    // A relation that says, for a slot, which position it takes at every address of the others. Tables over different
+    // domains share a relation, so values are made for each domain anew.
     struct TableFunction {
         bool functional = false, total = false;
-        int32_t values = -1, missing = -1;  // functions of the address: the value, and 1 where there is none
+        std::vector<int32_t> positions;                   // by address; 0 where there is none
+        int32_t missing = -1;                             // function of the address: 1 where there is none
+        std::vector<std::pair<int32_t, int32_t>> values;  // a variable, and the function that has its values
     };
-    const TableFunction& table_function(int32_t constraint, int32_t slot);
+    TableFunction& table_function(int32_t constraint, int32_t slot);
+    int32_t table_values(TableFunction& table, int32_t x);
+    bool same_domain(int32_t x, int32_t y) const;
     std::vector<int64_t> strides(int32_t constraint, int32_t without) const;
     Affine affine(int32_t slot, const int64_t* terms) const;
 

@@ -8,6 +8,7 @@ import lzma
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from anycsp.memory import check_memory
 
 GZ = gzip.compress(b"p cnf 3 2\n1 2 0\n-3 0\n" * 500)
 XZ = lzma.compress(b"p cnf 3 2\n1 2 0\n-3 0\n" * 500)
+EASY = "p cnf 1 1\n1 0\n"
 
 GARBAGE = bytes(np.random.default_rng(0).integers(0, 256, 4096, dtype=np.uint8))
 
@@ -218,6 +220,34 @@ def test_a_place_that_cannot_be_written_leaves_nothing_behind(
     (tmp_path / "folder.json").mkdir()
     assert run(["convert", str(path), str(tmp_path / "folder.json")]) == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.json", "x.cnf"]
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """Nor is a device: as root, `--trace /dev/null` must not put a file in its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    problem, link = write_file(tmp_path, "x.cnf", EASY), tmp_path / "link"
+    link.symlink_to(pipe)
+    received: list[str] = []
+    for name in (pipe, link):
+        reader = threading.Thread(target=lambda name=name: received.append(name.read_text()))
+        reader.start()
+        assert run(["solve", str(problem), "--trace", str(name), "--quiet"]) == 10
+        reader.join(10)
+    assert [text.startswith('{"step": 0') for text in received] == [True, True]
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions_and_the_links_to_it(tmp_path: Path) -> None:
+    problem, secret, link = write_file(tmp_path, "x.cnf", EASY), tmp_path / "secret", tmp_path / "link.json"
+    secret.write_text("")
+    secret.chmod(0o600)
+    link.symlink_to(secret)
+    assert run(["convert", str(problem), str(link)]) == 0
+    assert link.is_symlink()
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert "anycsp" in secret.read_text()
 
 
 # ── more than memory holds ───────────────────────────────────────────────────────────────────────

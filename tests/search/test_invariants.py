@@ -198,3 +198,19 @@ def test_only_what_must_hold_is_kept() -> None:
     search.start()
     search.advance(5_000, 1e9)
     assert problem.violation_of_positions(search.best_positions()[0]).weight == 1
+
+
+def test_tables_that_share_a_relation_have_values_of_their_own() -> None:
+    """Both say that the second follows from the first, by position; the values of the second differ."""
+    problem = Problem()
+    problem.add_variable(range(3), "x")
+    for value in (1610, 5460):
+        y = problem.add_variable([0, value], f"y{value}")
+        problem.add_table([0, y.index], [[0, value], [1, 0], [2, 0]])
+    problem.add_linear([1, 2], [1, 1], ">=", 7000)
+    search = search_for(problem, propagated=False)
+    assert len(search.model.decisions) == 1
+    for _ in range(20):
+        search.advance(1, 1e9)
+        check_count(problem, search)
+    assert search.solved

@@ -14,6 +14,9 @@ from anycsp.graph import compile_graph
 from anycsp.model.expressions import maximum, minimum
 from anycsp.model.objective import Objective
 from anycsp.search import enumeration
+from anycsp.search.invariant_member import InvariantMember
+from anycsp.search.local import LocalSearch
+from anycsp.search.portfolio import LocalMember, Portfolio
 from anycsp.search.tree import TreeSearch
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="compiled search")
@@ -175,3 +178,33 @@ def test_goals_count_in_order_of_priority(seed: int) -> None:
     result = solve(problem, search="local", time_limit=10, seed=seed)
     assert result.objective is not None
     assert result.objective["values"] == (min(every) if kind == "minimize" else max(every))
+
+
+class Idle(InvariantMember):
+    """Nothing is left to decide, which is known once the graph is built."""
+
+    turns = 0
+
+    def __init__(self) -> None:
+        super().__init__(lambda: pytest.fail("is not built"), 0.5, optimises=False)
+
+    @property
+    def over(self) -> bool:
+        return self.turns > 0
+
+    def run(self, steps: int, seconds: float) -> None:
+        self.turns += 1
+
+    def take(self) -> None:
+        return None
+
+
+def test_a_member_with_nothing_left_to_do_ends_its_turn() -> None:
+    """It takes no steps, and a turn of 32,768 of them would be as many calls that do nothing."""
+    graph = compile_graph(large())
+    local = LocalMember(LocalSearch(graph, "tabu"), 0.1, np.random.default_rng(0))
+    idle = Idle()
+    race = Portfolio(graph, None, 0.0, [local], invariants=idle, by_steps=True)
+    race.start()
+    race.advance(100, 60.0)
+    assert (idle.turns, race.steps) == (1, 100)

@@ -4,12 +4,14 @@ appears whole or not at all."""
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import importlib
 import io
 import lzma
 import os
 import re
+import shutil
 import sys
 import tempfile
 import zlib
@@ -249,13 +251,28 @@ def _decompress(raw: bytes, compression: Compression, name: str) -> bytes:
 
 def check_writable(path: Path) -> None:
     """Refuse, before any work is done, a file that could not be written when it is done."""
+    target = _target(path)
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a directory")
+        if not _replaceable(target):
+            if not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as error:
         raise _not_written(path, error) from None
-    if path.is_dir():
-        raise _not_written(path, IsADirectoryError(0, "is a directory"))
+
+
+def _target(path: Path) -> Path:
+    """What is written: where a link leads, so that the link stays one."""
+    return Path(os.path.realpath(path))
+
+
+def _replaceable(target: Path) -> bool:
+    """Whether a new file may take its place: a device or a pipe is written to, never replaced."""
+    return not target.exists() or target.is_file()
 
 
 def _not_written(path: Path, error: OSError) -> FormatError:
@@ -263,27 +280,31 @@ def _not_written(path: Path, error: OSError) -> FormatError:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write next to the file, then rename: a reader, or a crash, never meets half of it. Compresses by the name's
-    ending."""
+    """Write next to the file, then rename: a reader, or a crash, never meets half of it. A file that is replaced keeps
+    its permissions. Compresses by the name's ending."""
     # Bytes that are no text were read as lone surrogates: escaped as JSON escapes them, which reads them back.
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     compression = COMPRESSIONS.get(path.suffix.lower())
-    temporary = ""
+    target = _target(path)
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = file.name
-            file.write(data if compression is None else compression.compress(data))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        if _replaceable(target):
+            _replace(target, data if compression is None else compression.compress(data))
+        else:
+            target.write_bytes(data)
     except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
         raise _not_written(path, error) from None
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _replace(target: Path, data: bytes) -> None:
+    temporary = target.with_name(f".anycsp-{os.urandom(8).hex()}")  # short, since a name may be as long as one can be
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except BaseException:  # Ctrl-C too
+        temporary.unlink(missing_ok=True)
+        raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import math
 import mmap
@@ -54,31 +56,33 @@ def tried(kind: Kind, case: Case) -> str | Failure:
 class _Board:
     """A page that parent and child share: the trial under way, when it began, and whether to stop."""
 
-    _FORM = struct.Struct("qdd?")
+    _FORM = struct.Struct("qddd?")
 
     def __init__(self, trial: int) -> None:
         self._page = mmap.mmap(-1, mmap.PAGESIZE)
-        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), 0.0, False)
+        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), 0.0, 0.0, False)
 
     def begin(self, trial: int) -> bool:
         """The child begins a trial; False where it should not."""
-        stop = self._FORM.unpack_from(self._page)[3]
-        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), time.process_time(), stop)
+        stop = self._FORM.unpack_from(self._page)[-1]
+        spent, queued = time.process_time(), _queued_of(os.getpid())
+        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), spent, queued, stop)
         return not stop
 
     def stop(self) -> None:
-        trial, began, spent, _ = self._FORM.unpack_from(self._page)
-        self._FORM.pack_into(self._page, 0, trial, began, spent, True)
+        *trial, _ = self._FORM.unpack_from(self._page)
+        self._FORM.pack_into(self._page, 0, *trial, True)
 
     @property
     def trial(self) -> int:
         return int(self._FORM.unpack_from(self._page)[0])
 
     def overdue(self, pid: int, seconds: float) -> bool:
-        """Whether the trial under way has worked for too long, or slept for far too long: on a busy machine, the clock
-        on the wall says little."""
-        _, began, spent, _ = self._FORM.unpack_from(self._page)
-        return bool(_work_of(pid) - spent > seconds or time.monotonic() - began > ASLEEP * seconds)
+        """Whether the trial under way has worked for too long, or slept for far too long. Time in which it could not
+        work, because others did, is neither: on a busy machine, the clock on the wall says little."""
+        _, began, spent, queued, _ = self._FORM.unpack_from(self._page)
+        asleep = time.monotonic() - began - max(0.0, _queued_of(pid) - queued)
+        return bool(_work_of(pid) - spent > seconds or asleep > ASLEEP * seconds)
 
 
 def _work_of(pid: int) -> float:
@@ -87,6 +91,15 @@ def _work_of(pid: int) -> float:
         return time.clock_gettime(~pid << 3 | 2)  # the clock of a process, as Linux numbers it
     except OSError:
         return 0.0
+
+
+def _queued_of(pid: int) -> float:
+    """Seconds that the threads of a process have waited for a processor."""
+    nanoseconds = 0
+    for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            nanoseconds += int(file.read().split()[1])
+    return nanoseconds / 1e9
 
 
 @dataclass(frozen=True)

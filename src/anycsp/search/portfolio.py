@@ -209,7 +209,8 @@ class Portfolio:
     # ── turns ────────────────────────────────────────────────────────────────────────────────────────
 
     def _turn_by_steps(self, steps_left: int, seconds: float) -> None:
-        """One member, a fixed number of steps; a turn that the clock cuts short goes on at the next call."""
+        """One member, a fixed number of steps; a turn that the clock cuts short goes on at the next call. One that has
+        nothing left to do ends its turn: it takes no steps, so that none would ever use them up."""
         if self._turn is None:
             member = min(self._active(), key=lambda m: m.spent / self._share(m))
             self._turn = (member, TURN_STEPS.get(member.name, OTHER_TURN_STEPS))
@@ -217,7 +218,7 @@ class Portfolio:
         before = member.steps
         member.run(min(steps, steps_left), seconds)
         steps -= max(1, member.steps - before)
-        over = steps <= 0 or (isinstance(member, LocalMember) and member.bout_over)
+        over = steps <= 0 or member.over or (isinstance(member, LocalMember) and member.bout_over)
         self._turn = None if over else (member, steps)
         member.spent += over
         self._book(member)

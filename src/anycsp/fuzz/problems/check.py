@@ -22,11 +22,13 @@ from anycsp.graph import compile_graph
 from anycsp.model.description import describe
 from anycsp.model.problem import Problem, Violation
 from anycsp.neural.models import Model, load_model
+from anycsp.presolve.network import required
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.search.choose import choose_model
 from anycsp.search.driver import Limits, drive
 from anycsp.search.engines import portfolio
 from anycsp.search.exact.core import unsatisfiable_core
+from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Prepared, plan_for, starts
@@ -255,14 +257,22 @@ def _behind_solve(case: Case, problem: Problem, options: SearchOptions) -> Resul
     prepared = _prepared(problem, options)
     if case["options"]["engine"] == "portfolio":
         engine: Any = portfolio(prepared, plan, options)
+    elif case["options"]["engine"] == "invariants":
+        engine = _invariants(prepared, plan.runs, options.seed)
     else:
         strategy = case["options"]["strategy"]
         engine = LocalSearch(prepared.graph, strategy, plan.runs, options.seed, plan.threads, steps=options.steps)
     engine.start(starts(prepared, options, plan))
     outcome = drive(engine, Limits(steps=options.steps))
-    if isinstance(engine, LocalSearch):
+    if isinstance(engine, (LocalSearch, InvariantSearch)):
         engine.verify()
     return report(prepared, plan, options, engine, outcome, None)
+
+
+def _invariants(prepared: Prepared, runs: int, seed: int) -> InvariantSearch:
+    """As in the portfolio, where it is one of several."""
+    graph, defined = prepared.graph, prepared.problem.definitions
+    return InvariantSearch(graph, required(graph), runs, seed, defined=defined, kept=possible_values(graph))
 
 
 def _prepared(problem: Problem, options: SearchOptions) -> Prepared:

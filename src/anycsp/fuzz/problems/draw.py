@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from random import Random
@@ -193,8 +194,10 @@ class Draw:
         elif kind < 0.75:
             options["engine"] = "strategy"
             options["strategy"] = rng.choice(STRATEGIES)
-        elif kind < 0.9:
+        elif kind < 0.84:
             options["engine"] = "portfolio"
+        elif kind < 0.9:
+            options["engine"] = "invariants"
         else:
             options["engine"] = "tree"
         options["steps"] = rng.choice([0, 1, 10, 100, 300])
@@ -218,6 +221,10 @@ def _rows(d: Draw, scope: list[Data]) -> list[list[int]]:
 
 def _table(d: Draw, repeated: bool = True) -> Data:
     scope = d.scope(1, 3, repeated=repeated)
+    if d.rng.random() < 0.25:  # the last follows from the others
+        *others, last = scope
+        rows = [[*row, d.own_value(last)] for row in itertools.product(*(d.domains[x["var"]] for x in others))]
+        return {"scope": scope, "rows": rows, "allowed": True}
     return {"scope": scope, "rows": _rows(d, scope), "allowed": d.flag()}
 
 
@@ -477,7 +484,23 @@ def _constraints(drawn: Draw, posts: tuple[str, ...], count: int, wild: bool) ->
         entry = ENTRIES[post](drawn)
         if entry is not None:
             listed.append({"post": post, **entry, **({} if unweighted else drawn.terms(wild))})
+            if post in ("table", "tables", "tuples") and drawn.flag():
+                listed += _twin(drawn, listed[-1])
     return listed
+
+
+def _twin(drawn: Draw, entry: Data) -> list[Data]:
+    """The same table by positions, over other variables: layouts that share one relation must not share its values."""
+    domains, scope = drawn.domains, [x["var"] for x in entry["scope"]]
+    alike = [[y for y, domain in enumerate(domains) if len(domain) == len(domains[x])] for x in scope]
+    others = [drawn.rng.choice(choices) for choices in alike]
+    if entry["post"] != "table" and len(set(others)) < len(others):
+        return []
+    rows = [
+        [domains[y][domains[x].index(value)] for x, y, value in zip(scope, others, row, strict=True)]
+        for row in entry["rows"]
+    ]
+    return [{**entry, "scope": [{"var": y} for y in others], "rows": rows}]
 
 
 def _definitions(drawn: Draw) -> list[Data]:
