@@ -142,12 +142,12 @@ class Tuner:
         return offset
 
     def _judge(self, found: Heuristic | None) -> Tuned:
-        """Both on instances that nothing was tuned on, in turns; what is not better there is not kept."""
+        """Both on instances that nothing was tuned on, in turns; what is not surely better there is not kept."""
         with Laboratory(self._family.to_judge(self._judges), self._limit, self._processes) as laboratory:
             default, tuned = laboratory.judge([None, found], self._seeds)
             self._minutes += laboratory.minutes
         measured = gain(default.costs, tuned.costs)
-        kept = found if found is not None and measured.speedup > 1 else Heuristic()
+        kept = found if found is not None and measured.low > 1 else Heuristic()
         return Tuned(kept, measured, self._tried)
 
     def _provenance(self, tuned: Tuned, command: Sequence[str]) -> dict[str, Any]:
