@@ -15,11 +15,11 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests")]
 
-import structured_models as models
+import structured_models as models  # noqa: E402
 
-from anycsp import Problem
-from anycsp.distributions import draw, get
-from anycsp.model.expressions import total
+from anycsp import Problem  # noqa: E402
+from anycsp.distributions import draw, get  # noqa: E402
+from anycsp.model.expressions import total  # noqa: E402
 
 SEED = 41
 """Names the instances; those of tuning, of the tests and of confirmation have others."""

@@ -21,7 +21,7 @@ from anycsp.errors import AnyCSPError
 from anycsp.graph import compile_graph
 from anycsp.model.structure import is_decision
 from anycsp.schema import TABLE, Schema, check, number, parse_json, whole
-from anycsp.search.choose import choose_shares
+from anycsp.search.choose import choose_schedule
 from anycsp.search.heuristic import Heuristic, heuristic_of, save_heuristic
 from anycsp.search.parameters import PARAMETERS
 from anycsp.tuning.instances import Family, Laboratory
@@ -198,7 +198,6 @@ def _default_strategies(family: Family) -> list[str]:
     found: dict[str, None] = {}
     for problem in family.problems[:8]:
         optimised = problem.objective is not None and problem.objective.expression is not None
-        found.update(
-            dict.fromkeys(choose_shares(problem, compile_graph(problem), is_decision(problem), optimised=optimised))
-        )
+        schedule = choose_schedule(problem, compile_graph(problem), is_decision(problem), optimised=optimised)
+        found.update(dict.fromkeys(schedule.shares))
     return [name for name in found if name in PARAMETERS]
