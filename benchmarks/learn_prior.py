@@ -1,10 +1,12 @@
 """The prior of the portfolio: run each member alone on many families, learn schedules from that, judge them.
 
-    python benchmarks/learn_prior.py collect --out DIR   # hours; resumable, one line of DIR/runs.jsonl per instance
-    python benchmarks/learn_prior.py learn --out DIR     # writes src/anycsp/search/prior.json, judged by simulation
-    python benchmarks/learn_prior.py confirm --out DIR   # real searches on fresh instances, resumable too
+    python benchmarks/learn_prior.py --out DIR                   # all of it: hours; resumable, finished runs are kept
+    python benchmarks/learn_prior.py --out DIR --stages learn    # collect, learn or confirm alone
 
-All is judged with the family left out that it is judged on. Times are processor time of one thread.
+`collect` writes DIR/runs.jsonl, one line per instance. `learn` computes what many schedules would have cost on them and
+writes src/anycsp/search/prior.json. `confirm` makes real searches, by the table and by the prior in turns, on instances
+that nothing was learnt from. All is judged with the family left out that it is judged on. Times are processor time of
+one thread.
 """
 
 from __future__ import annotations
@@ -145,14 +147,12 @@ def run_member(case: Case, name: str, seconds: float, bouts: bool) -> Run | None
     return {"curve": recorder.points, "done": recorder.done, "refuted": refuted}
 
 
-def collect(out: Path, instances: int, seeds: int, seconds: float, only: list[str]) -> None:
+def collect(out: Path, instances: int, seeds: int, seconds: float, only: Sequence[str]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     journal = out / "runs.jsonl"
     lines = journal.read_text().splitlines() if journal.exists() else []
     done = {(r["family"], r["index"], r["seed"]) for r in map(json.loads, lines)}
-    todo = [
-        (f, i, s) for s in range(seeds) for i in range(instances) for f in only or FAMILIES if (f, i, s) not in done
-    ]
+    todo = [(f, i, s) for s in range(seeds) for i in range(instances) for f in only if (f, i, s) not in done]
     for k, (family, index, seed) in enumerate(todo, 1):
         with clock.cpu_time():
             began = clock.now()
@@ -326,14 +326,20 @@ FRESH = 1000
 """First index of the instances that nothing was learnt from."""
 
 
-def confirm(out: Path, instances: int, seconds: float, only: list[str]) -> None:
+def confirm(out: Path, learnt: Path, instances: int, seconds: float, only: Sequence[str]) -> None:
     """The table and the prior learnt without the family, in turns, on fresh instances."""
     journal = out / "confirmed.jsonl"
     lines = [json.loads(line) for line in journal.read_text().splitlines()] if journal.exists() else []
     known = {(line["family"], line["index"]) for line in lines}
-    for index, family in product(range(FRESH, FRESH + instances), only or FAMILIES):
+    model = LearnedPrior.of(json.loads(learnt.read_text()))
+    for index, family in product(range(FRESH, FRESH + instances), only):
         if (family, index) not in known:
-            line = {"family": family, "index": index, "seconds": seconds, "costs": _compared(family, index, seconds)}
+            line = {
+                "family": family,
+                "index": index,
+                "seconds": seconds,
+                "costs": _compared(model, family, index, seconds),
+            }
             lines.append(line)
             with journal.open("a") as file:
                 file.write(json.dumps(line) + "\n")
@@ -350,13 +356,13 @@ def confirm(out: Path, instances: int, seconds: float, only: list[str]) -> None:
     print(f"geometric mean over {len(means)} families {math.exp(drawn.mean()):.3f} ({low:.2f}–{high:.2f})")
 
 
-def _compared(family: str, index: int, seconds: float) -> list[float]:
+def _compared(model: LearnedPrior, family: str, index: int, seconds: float) -> list[float]:
     """Costs by the table and by the prior; targets are those of a search by the table with another seed."""
-    problem, shipped, group = FAMILIES[family](index), prior.learned(), group_of(family)
+    problem, group = FAMILIES[family](index), group_of(family)
 
     class WithoutGroup:
         def schedule(self, seen: npt.NDArray[np.float64]) -> Schedule:
-            return shipped.schedule(seen, group)
+            return model.schedule(seen, group)
 
     def searched(seed: int, table: bool) -> Any:
         with clock.cpu_time(), by_hand() if table else patch.object(prior, "learned", WithoutGroup):
@@ -370,23 +376,22 @@ def _compared(family: str, index: int, seconds: float) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command", required=True)
-    collecting = commands.add_parser("collect")
-    collecting.add_argument("--out", type=Path, required=True)
-    collecting.add_argument("--instances", type=int, default=8)
-    collecting.add_argument("--seeds", type=int, default=1)
-    collecting.add_argument("--seconds", type=float, default=0.5)
-    collecting.add_argument("--only", nargs="*", default=[])
-    learning = commands.add_parser("learn")
-    learning.add_argument("--out", type=Path, required=True)
-    learning.add_argument("--to", type=Path, default=prior.FILE)
-    confirming = commands.add_parser("confirm")
-    confirming.add_argument("--out", type=Path, required=True)
-    confirming.add_argument("--instances", type=int, default=4)
-    confirming.add_argument("--seconds", type=float, default=0.5)
-    confirming.add_argument("--only", nargs="*", default=[])
-    arguments = vars(parser.parse_args())
-    {"collect": collect, "learn": learn, "confirm": confirm}[arguments.pop("command")](**arguments)
+    parser.add_argument("--out", type=Path, required=True, help="folder of runs")
+    parser.add_argument("--stages", nargs="+", choices=("collect", "learn", "confirm"), default=[])
+    parser.add_argument("--instances", type=int, default=8, help="of each family, learnt from")
+    parser.add_argument("--seeds", type=int, default=1, help="searches of each member on each instance")
+    parser.add_argument("--confirmed", type=int, default=4, help="fresh instances of each family")
+    parser.add_argument("--seconds", type=float, default=0.3, help="limit of a search")
+    parser.add_argument("--only", nargs="+", choices=FAMILIES, default=list(FAMILIES), metavar="FAMILY")
+    parser.add_argument("--to", type=Path, default=prior.FILE, help="file of the prior")
+    given = parser.parse_args()
+    for stage in given.stages or ("collect", "learn", "confirm"):
+        if stage == "collect":
+            collect(given.out, given.instances, given.seeds, given.seconds, given.only)
+        elif stage == "learn":
+            learn(given.out, given.to)
+        else:
+            confirm(given.out, given.to, given.confirmed, given.seconds, given.only)
 
 
 if __name__ == "__main__":

@@ -105,6 +105,8 @@ def portfolio(
 ) -> Portfolio:
     """`objective` is the constraint that bounds one, where there is one."""
     graph, heuristic, shares = prepared.graph, plan.heuristic, schedule.shares
+    if options.tell is not None:
+        options.tell(f"portfolio: {schedule}")
     strategies = [name for name in shares if name not in ("tree", INVARIANTS)]
     raced = len(strategies) > 1
     bout = heuristic.bout or (FIRST_BOUT if raced else None)
