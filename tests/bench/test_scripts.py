@@ -41,6 +41,11 @@ SMOKE = [
     Smoke("building.py", "--smoke", "queens by expressions"),
     Smoke("startup.py", "--smoke", "import anycsp"),
     Smoke("tuned.py", "knapsack knapsack --set items=20 --seconds 0.05 --instances 2 --seeds 1", "as fast on 2 inst"),
+    Smoke(
+        "learn_prior.py",
+        "--out runs --to prior.json --only knapsack worth sat --instances 1 --seconds 0.02 --confirmed 1",
+        "geometric mean over 3 families",
+    ),
     Smoke("limits.py", "--smoke --out limits", "late by CPU"),
     Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),

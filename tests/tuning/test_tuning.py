@@ -21,7 +21,7 @@ from anycsp.search.local import STRATEGIES, LocalSearch
 from anycsp.search.parameters import PARAMETERS
 from anycsp.tuning import learn
 from anycsp.tuning.instances import Family, Laboratory
-from anycsp.tuning.measure import Curve, cost, gain, search_curve, targets
+from anycsp.tuning.measure import Curve, Gain, cost, gain, search_curve, targets
 from anycsp.tuning.race import Entry, Race, ordered_pairs
 from anycsp.tuning.space import first_points, heuristic_from
 
@@ -285,9 +285,32 @@ def test_a_damaged_journal_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_learning_from_a_folder_ends_with_a_table_and_something_to_solve_with(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _learn(tmp_path, capsys, minutes=0.03)
+    monkeypatch.setattr(learn, "PROMISING", 0.0)
+    printed = _learn(tmp_path, capsys, minutes=0.03)
+    assert [line.split()[0] for line in printed] == ["search", "default", "tuned", "network", "the", "kept:"]
+    assert "too far behind" in printed[-2]
+
+
+@pytest.mark.slow
+def test_a_network_that_is_not_far_behind_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr(learn, "PROMISING", math.inf)
+    printed = _learn(tmp_path, capsys, minutes=0.03)
+    assert [line.split()[0] for line in printed] == ["search", "default", "tuned", "network", "trained", "the", "kept:"]
+    assert (tmp_path / "learnt" / "network" / "best.safetensors").is_file()
+
+
+def test_only_what_is_surely_faster_than_the_default_is_kept() -> None:
+    default = learn.Row("default", 1.0, 0.1, 0.0, None)
+    lucky, sure = (learn.Row(name, 1.0, 0.1, 0.0, g) for name, g in (
+        ("lucky", Gain(3.0, 0.9, 9.0, 5)), ("sure", Gain(1.2, 1.1, 1.3, 5))
+    ))  # fmt: skip
+    assert learn.best_of([default, lucky]) is default
+    assert learn.best_of([default, lucky, sure]) is sure
 
 
 @pytest.mark.slow
@@ -311,13 +334,14 @@ def test_a_gain_that_is_claimed_is_there_on_fresh_instances(
         assert fresh.speedup > 1, "a gain beyond doubt is one elsewhere too"
 
 
-def _learn(tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: float) -> None:
+def _learn(tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: float) -> list[str]:
+    """What `anycsp learn` prints; that its folder serves is checked here."""
     folder, out = tmp_path / "instances", tmp_path / "learnt"
     easy = ["--set", "n=30", "--set", "density=[[3, 3]]"]
     assert run(["generate", "sat", "--count", "6", *easy, "--out", str(folder)]) == 0
     capsys.readouterr()
     command = ["learn", str(folder), "--minutes", str(minutes), "--seconds", "0.05", "--seeds", "1", "--processes", "1"]
     assert run([*command, "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
-    assert [line.split()[0] for line in printed.splitlines()] == ["search", "default", "tuned", "network", "kept:"]
+    printed = capsys.readouterr().out.splitlines()
     assert run(["solve", str(next(folder.iterdir())), "--model", str(out), "--time-limit", "1"]) in (0, 10)
+    return printed

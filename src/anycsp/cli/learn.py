@@ -35,9 +35,9 @@ def learn(
 ) -> None:
     """Learn from the instances of FOLDER how to search others like them.
 
-    Settings of the compiled search are tuned, the network for this kind of problem is measured beside them; what is
-    best on instances held out is kept in OUT, and a table says by how much. Searches of --seconds are measured: give
-    what you will have.
+    Settings of the compiled search are tuned. The network for this kind of problem is tried on a few instances, and
+    trained where it is not far behind. What is surely best on instances held out is kept in OUT, and a table says by
+    how much. Searches of --seconds are measured: give what you will have.
     """
     from anycsp.cluster.workers import open_workers
     from anycsp.tuning.learn import Learner, table
@@ -53,4 +53,5 @@ def learn(
         )
         lesson = learner.run(minutes, out, ["anycsp", *sys.argv[1:]])
     table(lesson, click.echo)
+    click.echo(lesson.remark)
     click.echo(f"kept: {lesson.best.name}; use it by anycsp solve FILE --model {out}")

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,9 @@ from anycsp.neural.models import Model, shipped_models
 from anycsp.presolve.network import required
 from anycsp.search import prior
 from anycsp.search.exact.model import installed
+from anycsp.search.features import features
 from anycsp.search.heuristic import BESIDE, Heuristic
+from anycsp.search.prior import Schedule
 
 MODELS = {Kind.CUT: "maxcut", Kind.COLORING: "coloring", Kind.BINARY: "rb"}
 """The shipped model trained on problems of a kind; formulas have two."""
@@ -67,31 +68,34 @@ def fits_tree(graph: ConstraintValueGraph) -> bool:
     return sum(looked_at) <= LARGEST_TREE
 
 
-def choose_shares(
+def choose_schedule(
     problem: Problem,
     graph: ConstraintValueGraph,
     decision: bool,
     heuristic: Heuristic = DEFAULT,
     *,
     optimised: bool = False,
-) -> Mapping[str, float]:
+) -> Schedule:
     """The members of local search and their shares of the time. Where nothing must hold, neither hard constraints nor,
     in a `decision`, all of them, there is no tree: it could only say what nobody asked."""
     kind, strategy = kind_of(problem), choose_strategy(problem)
     must_hold = bool(graph.terms.hard.any()) or (decision and bool(required(graph).any()))
     tree = kind is not Kind.CUT and must_hold and fits_tree(graph)
     if heuristic.shares:
-        return {name: share for name, share in heuristic.shares.items() if name not in BESIDE or tree}
+        shares = {name: share for name, share in heuristic.shares.items() if name not in BESIDE or tree}
+        return Schedule(shares, prior.LEADER_FIRST)
     if optimised:
-        return prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE
+        return Schedule(prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE)
     quadratic = kind is Kind.TABLES and not tree and is_boolean(problem)  # a cut with unary costs: annealing leads
     if kind in prior.RACED and not quadratic and graph.num_edges <= LARGEST_RACE:
-        return prior.STRUCTURED if tree else {name: s for name, s in prior.STRUCTURED.items() if name != "tree"}
+        if tree:
+            return prior.learned().schedule(features(problem, graph))
+        return Schedule({name: s for name, s in prior.STRUCTURED.items() if name != "tree"})
     if kind is Kind.COLORING and tree and int(graph.domains.sizes.max()) <= prior.MOST_FEW:
-        return prior.FEW_COLORS
+        return Schedule(prior.FEW_COLORS, prior.LEADER_FIRST)
     if not tree:
-        return {strategy: 1.0}
-    return {"tree": prior.TREE_BESIDE_ONE, strategy: 1.0 - prior.TREE_BESIDE_ONE}
+        return Schedule({strategy: 1.0})
+    return Schedule({"tree": prior.TREE_BESIDE_ONE, strategy: 1.0 - prior.TREE_BESIDE_ONE}, prior.LEADER_FIRST)
 
 
 LARGEST_EXACT = 1_000_000

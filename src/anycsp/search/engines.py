@@ -16,7 +16,7 @@ from anycsp.neural.temperature import Temperature
 from anycsp.presolve.network import required
 from anycsp.search import prior
 from anycsp.search.bound import BoundedProblem
-from anycsp.search.choose import choose_parameters, choose_shares, choose_strategy, fits_tree
+from anycsp.search.choose import choose_parameters, choose_schedule, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
 from anycsp.search.exact.beside import BesideExact, Partner
 from anycsp.search.exact.engine import ExactSearch
@@ -28,6 +28,7 @@ from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import FIRST_BOUT, LocalMember, Portfolio
 from anycsp.search.prepare import Plan, Prepared
+from anycsp.search.prior import Schedule
 from anycsp.search.tree import TreeSearch
 
 
@@ -41,10 +42,10 @@ def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     search/choose.py says which."""
     if is_tiny(prepared.graph.domains.sizes):
         return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
-    shares = choose_shares(prepared.problem, prepared.graph, is_decision(prepared.whole), plan.heuristic)
-    if len(shares) > 1 or plan.heuristic.bout is not None:
-        return portfolio(prepared, plan, options)
-    (strategy,) = shares
+    schedule = choose_schedule(prepared.problem, prepared.graph, is_decision(prepared.whole), plan.heuristic)
+    if len(schedule.shares) > 1 or plan.heuristic.bout is not None:
+        return portfolio(prepared, plan, options, schedule)
+    (strategy,) = schedule.shares
     return _strategy(strategy, prepared, plan, options, options.seed, plan.runs, plan.threads)
 
 
@@ -76,9 +77,9 @@ def improving_engine(
 ) -> Portfolio | BesideExact:
     """The engine for a problem with an objective, which `bounded` is made of."""
     if plan.search == "local":
-        return portfolio(prepared, plan, options, bounded)
+        return _optimising(prepared, plan, options, bounded)
     workers, own = _divided(plan)
-    engine = portfolio(prepared, own, options, bounded)
+    engine = _optimising(prepared, own, options, bounded)
     partner = Partner(
         bounded.original, options.seed, workers, options.deadline, decision=True, branching=options.branching
     )
@@ -91,14 +92,25 @@ def _divided(plan: Plan) -> tuple[int, Plan]:
     return workers, replace(plan, threads=max(1, plan.threads - workers))
 
 
-def portfolio(
-    prepared: Prepared, plan: Plan, options: SearchOptions, bounded: BoundedProblem | None = None
-) -> Portfolio:
+def _optimising(prepared: Prepared, plan: Plan, options: SearchOptions, bounded: BoundedProblem) -> Portfolio:
     """With an objective, which `bounded` is the problem of, all take turns, whatever the kind."""
-    graph = prepared.graph
-    objective = -1 if bounded is None else bounded.attach(graph)
-    heuristic, decision = plan.heuristic, bounded is not None or is_decision(prepared.whole)
-    shares = choose_shares(prepared.problem, graph, decision, heuristic, optimised=bounded is not None)
+    objective = bounded.attach(prepared.graph)
+    schedule = choose_schedule(prepared.problem, prepared.graph, True, plan.heuristic, optimised=True)
+    return portfolio(prepared, plan, options, schedule, bounded, objective)
+
+
+def portfolio(
+    prepared: Prepared,
+    plan: Plan,
+    options: SearchOptions,
+    schedule: Schedule,
+    bounded: BoundedProblem | None = None,
+    objective: int = -1,
+) -> Portfolio:
+    """`objective` is the constraint that bounds one, where there is one."""
+    graph, heuristic, shares = prepared.graph, plan.heuristic, schedule.shares
+    if options.tell is not None:
+        options.tell(f"portfolio: {schedule}")
     strategies = [name for name in shares if name not in ("tree", INVARIANTS)]
     raced = len(strategies) > 1
     bout = heuristic.bout or (FIRST_BOUT if raced else None)
@@ -122,7 +134,7 @@ def portfolio(
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof, leader=heuristic.leader,
-        refuted=prepared.reduced.refuted_by is not None,
+        refuted=prepared.reduced.refuted_by is not None, first_turn=schedule.first_turn,
     )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ from anycsp.engine import WORST
 
 FIRST_TURN = 0.01
 """Seconds of the first turns: many problems are solved in less by one member and never by another."""
+SHORTEST_TURN = 0.001
+"""Seconds of the first turn of a member with hardly any share: less would be spent on changing over."""
 LONGEST_TURN = 0.25
 """Turns double up to this: longer ones save nothing, and an answer would wait for its turn."""
 
@@ -16,6 +18,7 @@ class Member:
         self.spent = 0.0
         self.turns = 0
         self.best = WORST
+        self.first_turn = FIRST_TURN
 
     @property
     def steps(self) -> int:
@@ -30,4 +33,4 @@ class Member:
         raise NotImplementedError
 
     def turn_seconds(self) -> float:
-        return min(LONGEST_TURN, FIRST_TURN * 2.0 ** min(self.turns // 2, 10))
+        return min(LONGEST_TURN, self.first_turn * 2.0 ** min(self.turns // 2, 10))

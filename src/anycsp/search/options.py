@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class SearchOptions:
     presolve: bool = True
     profile: bool = False
     branching: Sequence[Branching] = ()
+    tell: Callable[[str], None] | None = None
+    """Hears what was chosen for the problem, and why."""
 
     def __post_init__(self) -> None:
         if self.search not in SEARCHES:

@@ -20,7 +20,7 @@ from anycsp.engine import WORST, Improvement
 from anycsp.graph import ConstraintValueGraph
 from anycsp.search.invariant_member import InvariantMember
 from anycsp.search.local import LocalSearch
-from anycsp.search.member import Member
+from anycsp.search.member import SHORTEST_TURN, Member
 from anycsp.search.tree import TreeSearch
 
 PROPOSE = ("annealing", "focused", "invariants")
@@ -128,9 +128,12 @@ class Portfolio:
         ends_at_proof: bool = True,
         leader: float = LEADER,
         refuted: bool = False,
+        first_turn: float | None = None,
     ) -> None:
         """`retreat` asks less of an objective, and says whether it did. Without `ends_at_proof` the search goes on to
-        violate as little as it can, though it is known that something will be; `refuted`: from the beginning."""
+        violate as little as it can, though it is known that something will be; `refuted`: from the beginning.
+        `first_turn`: seconds of the member with the largest share, which then begins; the others follow by their
+        shares, with turns in proportion. Without it the tree begins, and all first turns are alike."""
         self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
         self._ends_at_proof, self._demanding, self._leader = ends_at_proof, False, leader
         self._constant, self._units = graph.constant[0], float(graph.units[0])
@@ -138,6 +141,10 @@ class Portfolio:
         self._tree = None if tree is None else TreeMember(tree, tree_share)
         self._invariants = invariants
         self._members: list[Member] = [m for m in (self._tree, invariants, *self._local) if m is not None]
+        if first_turn is not None:
+            self._members.sort(key=lambda member: -member.share)
+            for member in self._members:
+                member.first_turn = max(SHORTEST_TURN, first_turn * member.share / self._members[0].share)
         self._turn: tuple[Member, int] | None = None
         self._pool = ThreadPoolExecutor(threads) if threads > 1 and not by_steps else None
         self._improvements: list[Improvement] = []

@@ -1,12 +1,113 @@
-"""Shares of the portfolio before anything is known of a problem but its kind: a table that tuning can rewrite.
+"""Shares of the portfolio before its search begins: a table by kind of problem, and what was learnt beside it.
 
 A share is a part of the time; only their ratios count. On kinds where one strategy is known to be best it keeps nine
-tenths, so that the tree costs at most the rest.
+tenths, so that the tree costs at most the rest. Where several race, a problem is compared with families on which every
+member was measured alone (`prior.json`, made by benchmarks/learn_prior.py): a schedule that was surely better on those
+that it resembles replaces the table.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
 from anycsp.model.structure import Kind
+
+FloatArray = npt.NDArray[np.float64]
+FILE = Path(__file__).with_name("prior.json")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Who takes part, and how the first turns go."""
+
+    shares: Mapping[str, float]
+    first_turn: float | None = None
+    """Seconds of the member with the largest share, which then begins; the others follow by their shares, with turns in
+    proportion. None: the tree begins, and all first turns are alike."""
+    like: Mapping[str, float] = field(default_factory=dict)
+    """The families that a learned one goes by, with their weights; empty for the table."""
+
+    def __str__(self) -> str:
+        total = sum(self.shares.values())
+        shown = ", ".join(f"{name} {share / total:.0%}" for name, share in self.shares.items())
+        nearest = sorted(self.like, key=lambda family: -self.like[family])[:3]
+        return f"{shown}; like {', '.join(nearest)}" if nearest else shown
+
+
+@dataclass(frozen=True)
+class LearnedPrior:
+    """Families, with what each schedule gained on them over the table. A problem weighs them by how near they are and
+    takes the schedule whose gain is largest after doubt: where nothing is near, or they disagree, the table stays."""
+
+    schedules: Sequence[Schedule]
+    """The first is the table's."""
+    families: Sequence[str]
+    centres: FloatArray
+    """[families, features], each divided by its scale."""
+    gains: FloatArray
+    """[families, schedules]: logarithm of how many times faster than by the table."""
+    scale: FloatArray
+    """[features]"""
+    bandwidth: float
+    """Distance at which the weight of a family has fallen by exp(−1/2)."""
+    floor: float
+    """Weight of every family, however far."""
+    doubt: float
+    """Standard deviations between families that are taken off a gain."""
+
+    def schedule(self, features: FloatArray, without: str = "") -> Schedule:
+        """For a problem with these features; `without` leaves out a family, to be judged on it."""
+        distance = ((self.centres - features / self.scale) ** 2).sum(axis=1)
+        weight = np.exp(-distance / (2 * self.bandwidth**2)) + self.floor
+        weight *= [family != without for family in self.families]
+        weight /= weight.sum()
+        mean = weight @ self.gains
+        spread = np.sqrt(np.maximum(weight @ self.gains**2 - mean**2, 0))
+        best = int(np.argmax(mean - self.doubt * spread))
+        like = dict(zip(self.families, weight.tolist(), strict=True)) if best else {}
+        chosen = self.schedules[best]
+        return Schedule(chosen.shares, chosen.first_turn, like)
+
+    def document(self) -> dict[str, Any]:
+        """What the file holds."""
+        return {
+            "scale": self.scale.tolist(),
+            "bandwidth": self.bandwidth, "floor": self.floor, "doubt": self.doubt,
+            "schedules": [{"shares": dict(s.shares), "first_turn": s.first_turn} for s in self.schedules],
+            "families": {
+                family: {"centre": np.round(centre, 3).tolist(), "gains": np.round(gain, 3).tolist()}
+                for family, centre, gain in zip(self.families, self.centres, self.gains, strict=True)
+            },
+        }  # fmt: skip
+
+    @staticmethod
+    def of(document: Mapping[str, Any]) -> LearnedPrior:
+        families = document["families"]
+        return LearnedPrior(
+            [Schedule(s["shares"], s["first_turn"]) for s in document["schedules"]],
+            list(families),
+            np.array([family["centre"] for family in families.values()]),
+            np.array([family["gains"] for family in families.values()]),
+            np.array(document["scale"]),
+            document["bandwidth"], document["floor"], document["doubt"],
+        )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def learned() -> LearnedPrior:
+    """The prior that comes with the package."""
+    return LearnedPrior.of(json.loads(FILE.read_text(encoding="utf-8")))
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────────────
 
 STRUCTURED = {
     "tree": 0.42, "invariants": 0.2, "ccls": 0.09, "tabu": 0.09, "annealing": 0.08, "weighting": 0.06, "walksat": 0.06,
@@ -32,6 +133,10 @@ to 0.22 for five."""
 
 TREE_BESIDE_ONE = 0.1
 """The share of the tree where a single strategy has the rest."""
+
+LEADER_FIRST = 0.005
+"""Seconds of the first turn where a strategy leads: it begins, and the tree follows with a turn as short as its share.
+The other way round the tree's ten milliseconds were half of the time to a solution on formulas and binary tables."""
 
 RACED = frozenset({Kind.STRUCTURED, Kind.TABLES})
 """Kinds on which no strategy leads."""

@@ -87,7 +87,8 @@ def solve(
         str(model) if isinstance(model, Path) else model, search, time_limit, steps, runs, seed, callback, hint,
         threads, device, temperature, guidance, stop or threading.Event(), presolve, profile, tuple(branching),
     )  # fmt: skip
-    options = replace(options, callback=told(problem, callback, Verbose(options.deadline) if verbose else None))
+    shown = Verbose(options.deadline) if verbose else None
+    options = replace(options, callback=told(problem, callback, shown), tell=None if shown is None else shown.tell)
     if solutions == 1:
         return replace(solve_with(problem, options), problem=problem)
     return several(problem, options, solutions, distinct_on, min_distance, solve_with)

@@ -22,6 +22,11 @@ class Verbose:
         self._shown = 0.0
         self._bar = _notebook_display()
 
+    def tell(self, chosen: str) -> None:
+        """What the search was told to do."""
+        if self._bar is None:
+            print(chosen)
+
     def __call__(self, progress: Progress) -> None:
         if self._bar is None:
             if progress.improved:

@@ -1,8 +1,8 @@
 """`anycsp learn`: everything that could make searches of a user's own instances faster, and an honest table of it.
 
-Settings of the compiled search are tuned on most of the instances. The network for this kind of problem is measured
-beside them, which tells whether training it could close the gap. What was best on the instances held out is kept in a
-folder that `solve --model` takes.
+Settings of the compiled search are tuned on most of the instances. The network for this kind of problem is tried on a
+few of them, which tells whether training could close the gap; if so, it is fine-tuned. What was best on the instances
+held out, beyond doubt, is kept in a folder that `solve --model` takes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,17 @@ from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.models.store import RUN_MODEL
 from anycsp.search.choose import choose_model
 from anycsp.search.heuristic import FILE, Heuristic, save_heuristic
+from anycsp.tuning.fine_tune import fine_tuned
 from anycsp.tuning.instances import Family, Laboratory, Measured
 from anycsp.tuning.measure import Gain, Searcher, gain
 from anycsp.tuning.tune import Report, Tuner
 
 TUNING = 0.75
 """The share of the time for settings; the rest is for judging."""
+TRAINING = 0.35
+"""The share of the time for training a network, where that is promising; settings have so much less."""
+NETWORK = "network"
+"""Folder of the training run, within that of what was learnt."""
 PROMISING = 3.0
 """A network more than so many times slower than the default is not worth training: no fine-tuning has gained more
 than that (research/)."""
@@ -57,7 +63,7 @@ class Lesson:
     rows: Sequence[Row]
     best: Row
     remark: str
-    """How far the network is behind."""
+    """How far the network is behind, and what followed from that."""
 
 
 class Learner:
@@ -81,34 +87,43 @@ class Learner:
         began = time.perf_counter()
         out.mkdir(parents=True, exist_ok=True)
         self._report(f"{len(self._family.problems)} instances to learn from")
+        network, promising, remark = self._network()
+        self._report(remark)
         tuner = Tuner(
             self._family,
             limit=self._limit, seeds=self._seeds, seed=self._seed, workers=self._workers,
             journal=out / "journal.jsonl", report=self._report,
         )  # fmt: skip
-        tuned = tuner.search(minutes * TUNING)
-        network, remark = self._network()
-        self._report(remark)
-        candidates = {"default": None, "tuned": tuned, "network": network}
+        tuned = tuner.search(minutes * (TUNING - TRAINING if promising else TUNING))
+        candidates: dict[str, Searcher] = {"default": None, "tuned": tuned, "network": network}
+        if promising:
+            candidates["trained"] = fine_tuned(self._family, network, minutes * TRAINING, out / NETWORK)
         laboratory = Laboratory(self._family.to_judge(64), self._limit, self._workers)
         measured = laboratory.judge(list(candidates.values()), self._seeds)
         rows = _rows(candidates, measured)
-        best = max(rows, key=lambda row: 1.0 if row.gain is None else row.gain.speedup)
-        lesson = Lesson(rows, best, remark)
+        lesson = Lesson(rows, best_of(rows), remark)
         spent = round((time.perf_counter() - began) / 60, 1)
-        _keep(lesson, out, {"command": " ".join(command), "minutes": spent, "seed": self._seed, **_told(best)})
+        _keep(lesson, out, {"command": " ".join(command), "minutes": spent, "seed": self._seed, **_told(lesson.best)})
         return lesson
 
-    def _network(self) -> tuple[Model, str]:
-        """The network of this kind of problem, and whether training it is promising."""
+    def _network(self) -> tuple[Model, bool, str]:
+        """The network of this kind of problem, whether it is trained, and why."""
         model = load_model(choose_model(self._family.problems[0]))
         few = replace(self._family, count=TRIED)
         default, network = Laboratory(few, self._limit, self._workers).judge([None, model], 1)
         slower = math.exp(float((network.costs - default.costs).mean()))
         facts = f"the network {model.name} is {slower:.3g} times slower than the default"
         if slower > PROMISING:
-            return model, f"{facts}: too far behind to be worth training"
-        return model, f"{facts}: training may pay, by anycsp train CONFIG --set distribution={self._family.name}"
+            return model, False, f"{facts}: too far behind to be worth training"
+        if find_spec("torch") is None:
+            return model, False, f"{facts}: training may pay, but needs torch: pip install 'anycsp[train]'"
+        return model, True, f"{facts}: it is trained on these instances"
+
+
+def best_of(rows: Sequence[Row]) -> Row:
+    """The fastest of those that are surely faster than the default, which is the first row; otherwise that."""
+    surely = [row for row in rows if row.gain is not None and row.gain.low > 1]
+    return max(surely, key=lambda row: row.gain.speedup if row.gain else 1.0, default=rows[0])
 
 
 def _rows(candidates: Mapping[str, Searcher], measured: Sequence[Measured]) -> list[Row]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from anycsp.search.heuristic import Heuristic
+from anycsp.search.invariants import NAME as INVARIANTS
 from anycsp.search.parameters import BOUT, GROWTH, LEADER, PARAMETERS, Parameter
 
 AUTO = "auto"
@@ -17,6 +18,8 @@ AUTO = "auto"
 NONE = "none"
 TREE_SHARES = (0.0, 0.05, 0.1, 0.3, 0.6, 0.9)
 """Of the time: none, a safeguard, …, nearly all."""
+INVARIANT_SHARES = (0.0, 0.2, 0.5)
+"""What moves over an invariant graph have of the rest."""
 SECOND_SHARES = (0.1, 0.25, 0.5)
 """What a second strategy has of the rest."""
 Point = Mapping[str, Any]
@@ -40,14 +43,14 @@ def heuristic_from(chooser: Chooser, default_strategies: Sequence[str]) -> Heuri
     strategies = [lead]
     if lead != AUTO:
         tree = chooser.suggest_categorical("tree", TREE_SHARES)
+        invariants = round((1 - tree) * chooser.suggest_categorical("invariants", INVARIANT_SHARES), 4)
         second = chooser.suggest_categorical("second", (NONE, *PARAMETERS))
         if second not in (NONE, lead):
             strategies.append(second)
             part = chooser.suggest_categorical("second_share", SECOND_SHARES)
-            shares[second] = round((1 - tree) * part, 4)
-        shares[lead] = round(1 - tree - sum(shares.values()), 4)
-        if tree:
-            shares["tree"] = tree
+            shares[second] = round((1 - tree - invariants) * part, 4)
+        shares[lead] = round(1 - tree - invariants - sum(shares.values()), 4)
+        shares |= {name: share for name, share in (("tree", tree), (INVARIANTS, invariants)) if share}
     else:
         strategies = list(default_strategies)
     parameters = {
@@ -74,10 +77,13 @@ def _number(chooser: Chooser, name: str, declared: Parameter) -> float:
 
 
 def first_points() -> list[dict[str, Any]]:
-    """Where the search begins: every strategy alone and beside the tree, as it is by default."""
-    plain = {"bouts": False, "presolve": True, "graded": True, "second": NONE}
+    """Where the search begins: every strategy alone, beside the tree and beside invariants, as it is by default."""
+    plain = {"bouts": False, "presolve": True, "graded": True, "second": NONE, "invariants": 0.0}
     points = []
     for lead in PARAMETERS:
         points.append({"lead": lead, "tree": 0.0, f"{lead}.tuned": False, **plain})
+    points.append(
+        {"lead": "weighting", "tree": 0.0, "weighting.tuned": False, **plain, "invariants": 0.5, "leader": 3.0}
+    )
     points.append({"lead": "tabu", "tree": 0.9, "tabu.tuned": False, "leader": 3.0, **plain})
     return points

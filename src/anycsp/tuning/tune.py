@@ -22,7 +22,7 @@ from anycsp.errors import AnyCSPError
 from anycsp.graph import compile_graph
 from anycsp.model.structure import is_decision
 from anycsp.schema import TABLE, Schema, check, number, parse_json, whole
-from anycsp.search.choose import choose_shares
+from anycsp.search.choose import choose_schedule
 from anycsp.search.heuristic import Heuristic, heuristic_of, save_heuristic
 from anycsp.search.parameters import PARAMETERS
 from anycsp.tuning.instances import Family, Laboratory
@@ -143,12 +143,12 @@ class Tuner:
         return offset
 
     def _judge(self, found: Heuristic | None) -> Tuned:
-        """Both on instances that nothing was tuned on, in turns; what is not better there is not kept."""
+        """Both on instances that nothing was tuned on, in turns; what is not surely better there is not kept."""
         laboratory = Laboratory(self._family.to_judge(self._judges), self._limit, self._workers)
         default, tuned = laboratory.judge([None, found], self._seeds)
         self._minutes += laboratory.minutes
         measured = gain(default.costs, tuned.costs)
-        kept = found if found is not None and measured.speedup > 1 else Heuristic()
+        kept = found if found is not None and measured.low > 1 else Heuristic()
         return Tuned(kept, measured, self._tried)
 
     def _provenance(self, tuned: Tuned, command: Sequence[str]) -> dict[str, Any]:
@@ -199,7 +199,6 @@ def _default_strategies(family: Family) -> list[str]:
     found: dict[str, None] = {}
     for problem in family.problems[:8]:
         optimised = problem.objective is not None and problem.objective.expression is not None
-        found.update(
-            dict.fromkeys(choose_shares(problem, compile_graph(problem), is_decision(problem), optimised=optimised))
-        )
+        schedule = choose_schedule(problem, compile_graph(problem), is_decision(problem), optimised=optimised)
+        found.update(dict.fromkeys(schedule.shares))
     return [name for name in found if name in PARAMETERS]
