@@ -29,8 +29,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()
     family = Family(arguments.distribution, dict(map(setting, arguments.set)), FRESH, arguments.instances)
-    with Laboratory(family, arguments.seconds) as laboratory:
-        default, tuned = laboratory.judge([None, load_heuristic(arguments.settings)], arguments.seeds)
+    laboratory = Laboratory(family, arguments.seconds)
+    default, tuned = laboratory.judge([None, load_heuristic(arguments.settings)], arguments.seeds)
     for name, measured in (("default", default), ("tuned", tuned)):
         seconds = math.exp(float(measured.costs.mean()))
         print(f"{name:8} solved {measured.solved.mean():.0%}, {seconds:.3g} s to a target")

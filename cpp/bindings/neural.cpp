@@ -190,12 +190,6 @@ void bind_neural(nb::module_& m) {
                  nb::gil_scoped_release release;
                  s.restart(runs);
              })
-        .def("place",
-             [](Search& s, const Positions& positions, const std::string& found_by) {
-                 const int32_t* given = checked(s, positions);
-                 nb::gil_scoped_release release;
-                 s.place(given, found_by);
-             })
         .def("advance",
              [](Search& s, int64_t steps, double seconds) {
                  nb::gil_scoped_release release;

@@ -329,12 +329,6 @@ void Search::restart(const std::vector<int32_t>& runs) {
     note_improvements("initial");
 }
 
-void Search::place(const int32_t* given, const std::string& found_by) {
-    std::copy_n(given, positions.size(), positions.data());
-    relabel_all();
-    note_improvements(found_by);
-}
-
 void Search::set_profile(bool on) {
     // Between two readings lies one reading's own time: half of a phase, where blocks are small and the clock is a call
     // into the system.

@@ -46,8 +46,6 @@ class Search {
     // assignments are, and no more steps are made until the next start.
     void abandon_after(double seconds);
     void restart(const std::vector<int32_t>& runs);  // from random assignments, with nothing remembered
-    // Continues from other assignments, recurrent states as they are.
-    void place(const int32_t* positions, const std::string& found_by);
     void set_profile(bool on);
     std::vector<float> temperature;  // [runs] of the softmax; may change between steps
 

@@ -96,14 +96,11 @@ class ProvingEngine(Engine, Protocol):
 
 
 class NeuralEngine(Engine, Protocol):
-    """A network's engine, which another search can carry somewhere else between two steps."""
+    """A network's engine, which says where it is between two steps."""
 
     @property
     def positions(self) -> npt.NDArray[np.integer[Any]]:
         """[runs, variables]: where the runs are now."""
-
-    def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
-        """Continue from other assignments, recurrent states as they are."""
 
 
 class TemperedEngine(NeuralEngine, Protocol):

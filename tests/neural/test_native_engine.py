@@ -180,7 +180,6 @@ def test_no_drift_in_200_steps_on_one_sequence_of_assignments(aggregation: str) 
         expected, state = reference_step(graph, policy, state, search.positions)
         search.advance(1)
         assert relative_error(search.logits(), expected) < 1e-4
-        search.place(search.positions, "test")
 
 
 @pytest.mark.parametrize("aggregation", ["mean", "max"])
@@ -403,8 +402,6 @@ def test_bad_arguments_raise() -> None:
     ):
         with pytest.raises(ValueError, match="position"):
             search.start(bad)
-        with pytest.raises(ValueError, match="position"):
-            search.place(bad, "test")
     with pytest.raises(TypeError):
         search.start(np.zeros(graph.num_variables))
     for options in ({"runs": 0}, {"threads": 0}, {"temperature": 0.0}, {"form": "linear"}, {"form": "other"}):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from anycsp import Problem, distributions, native
+from anycsp import Problem, native
 from anycsp.neural.weights import PolicyConfig
 from anycsp.training.config import ConfigError, TrainingConfig
-from anycsp.training.imitate import nearby_solutions
+from anycsp.training.imitate import forms, nearby_solutions
 from anycsp.training.trainer import Trainer
 
 pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
@@ -72,14 +72,20 @@ def test_a_course_takes_its_subjects_in_turns_and_goes_on_where_it_stopped(tmp_p
     assert {len(row.split(",")) for row in rows} == {len(header.split(","))}
 
 
-def test_nearby_solutions_are_solutions_and_the_nearer_of_two_opposites() -> None:
-    for index in range(8):
-        problem = distributions.draw(distributions.get("parity", side=4), 3, index)
-        rng = np.random.default_rng(index)
-        positions = rng.integers(2, size=(3, problem.num_variables))
-        found = nearby_solutions(problem, positions, index)
-        assert all(problem.violation_of_positions(run).violated == 0 for run in found)
-        assert ((found != positions).mean(axis=1) <= 0.5).all()
+def test_a_solution_has_every_form_that_exchanging_values_gives_it() -> None:
+    ring = Problem()
+    ring.add_variables(6, range(3))
+    ring.add_not_equal(np.array([[i, (i + 1) % 6] for i in range(6)]))
+    solution = nearby_solutions(ring, np.zeros((1, 6), dtype=np.int64), 0)[0]
+    exchanged = forms(ring, solution)
+    assert len(np.unique(exchanged, axis=0)) == 6
+    assert all(ring.violation_of_positions(form).violated == 0 for form in exchanged)
+    ring.add_table([0], [(int(solution[0]),)])
+    assert len(forms(ring, solution)) == 2  # the others exchange the value that is given
+    uneven = Problem()
+    uneven.add_variable(range(2))
+    uneven.add_variable(range(3))
+    assert len(forms(uneven, np.zeros(2, dtype=np.int32))) == 1
 
 
 def test_where_there_is_no_solution_nothing_is_imitated() -> None:

@@ -7,13 +7,16 @@ with the opposite one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from anycsp.distributions.base import Distribution, IntArray, Size, draw_size
-from anycsp.distributions.parameters import Kind, check
+from anycsp.distributions.parameters import Kind, as_list, check
+from anycsp.errors import ProblemError
 from anycsp.model.problem import Problem
+from anycsp.schema import shown
 
 SHAPES = ("grid", "torus", "ring", "tree")
 
@@ -22,6 +25,8 @@ SHAPES = ("grid", "torus", "ring", "tree")
 class Parity(Distribution):
     """The shapes in equal parts."""
 
+    shapes: Sequence[str] = SHAPES
+    """Those drawn. Opposite ends of a grid are its sides apart, those of a ring twice as far."""
     side: Size = (4, 12)
     """Of a grid or a torus; a ring or a tree has four times as many vertices. Tori have an even one: their colours
     alternate."""
@@ -30,11 +35,13 @@ class Parity(Distribution):
     validation_side: Size = 12
 
     def __post_init__(self) -> None:
+        if not as_list(self.shapes) or not all(shape in SHAPES for shape in self.shapes):
+            raise ProblemError(f"shapes = {shown(self.shapes)}: expected some of {', '.join(SHAPES)}")
         check(Kind.SIZE, 2, 1000, side=self.side, validation_side=self.validation_side)
         check(Kind.NUMBER, 0, 1, different=self.different)
 
     def draw(self, rng: np.random.Generator) -> Problem:
-        shape = SHAPES[int(rng.integers(len(SHAPES)))]
+        shape = self.shapes[int(rng.integers(len(self.shapes)))]
         side = draw_size(rng, self.side)
         edges, alternating = neighbours(rng, shape, side)
         all_differ = rng.random() < self.different

@@ -110,9 +110,6 @@ class CoolingEngine(Incomplete):
     def positions(self) -> npt.NDArray[np.integer[Any]]:
         return self.engine.positions
 
-    def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
-        self.engine.place(positions, found_by)
-
     def improvements(self) -> list[Improvement]:
         return self.engine.improvements()
 

@@ -90,10 +90,6 @@ class NativeEngine(Incomplete):
         """These go on from random assignments, with nothing remembered."""
         self._search.restart(list(runs))
 
-    def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
-        """Continue from other assignments, recurrent states as they are; what a polishing search does."""
-        self._search.place(np.ascontiguousarray(positions, dtype=np.int32), found_by)
-
     def set_temperature(self, temperature: npt.NDArray[np.floating[Any]]) -> None:
         """[runs]: of the softmax from the next step on."""
         self._search.set_temperature(temperature.tolist())

@@ -101,11 +101,6 @@ class TorchEngine(Incomplete):
         self.trace[index] = 0
         self._relabel("initial")
 
-    def place(self, positions: npt.NDArray[np.integer[Any]], found_by: str) -> None:
-        """Continue from other assignments, recurrent states as they are; what a polishing search does."""
-        self._positions = self._placed(positions)
-        self._relabel(found_by)
-
     @property
     def positions(self) -> npt.NDArray[np.int32]:
         """[runs, variables]: where the runs are now."""

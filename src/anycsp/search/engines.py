@@ -24,7 +24,7 @@ from anycsp.search.hybrid import HybridSearch
 from anycsp.search.invariant_member import InvariantMember
 from anycsp.search.invariants import NAME as INVARIANTS
 from anycsp.search.invariants import InvariantSearch, possible_values
-from anycsp.search.local import LocalSearch
+from anycsp.search.local import FOREVER, LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import FIRST_BOUT, LocalMember, Portfolio
 from anycsp.search.prepare import Plan, Prepared
@@ -164,10 +164,16 @@ def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
 
 
 def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    """Local search, and a network that advises it where not all assignments are looked at anyway."""
     model, heat = _network(prepared, plan, options)
+    # Steps are the network's; moves are then counted in place of seconds, but not limited.
+    counted = options if options.steps is None else replace(options, steps=FOREVER)
+    free = _local(prepared, replace(plan, runs=plan.threads if options.steps is None else 1), counted)
+    if isinstance(free, Enumeration):
+        return free
     strategy = choose_strategy(prepared.problem)
     return HybridSearch(
-        prepared.graph, model, strategy, plan.runs, options.seed, heat, plan.threads,
+        prepared.graph, free, model, strategy, plan.runs, options.seed, heat, plan.threads,
         device=options.device, steps=options.steps, deadline=options.deadline,
     )  # fmt: skip
 

@@ -2,12 +2,17 @@
 should have drawn.
 
 The reward of a window is felt step by step, and says little where only a whole new order helps: two colours on a grid
-settle into domains whose walls no single move removes. A solution near by tells every variable at once where to go.
+settle into domains whose walls no single move removes. A solution tells every variable at once where to go. Where
+values can be exchanged it has several forms, and which of them to go for is the policy's own choice: the loss is that
+of all forms together, −log Σ_forms Π_X φ(form(X)), whose gradient is that of the form it finds likeliest. Asked for one
+of them it could only guess, and would learn to be unsure.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -32,13 +37,18 @@ LEAST = 1e-5
 """Added to probabilities inside the logarithm: a policy that is sure of something else feels a bounded pull."""
 
 
+MOST_FORMS = 24
+"""Exchanges of values that are tried on a solution: all those of four values. Each costs a look at every draw."""
+
+
 class Imitation(NamedTuple):
     """A window in which a policy was compared with solutions near by."""
 
     surprise: Tensor
-    """Mean of −log φ(solution) over steps, runs and variables that have one; differentiable in the policy."""
+    """Mean of −log Σ φ(solution) per variable over steps, runs and instances that have one, later steps counting more;
+    differentiable in the policy."""
     known: int
-    """How many runs' variables have one."""
+    """How many searches have one."""
     cost: Tensor
     """[runs, instances] violated weight at the end."""
 
@@ -46,17 +56,23 @@ class Imitation(NamedTuple):
 def nearby_solutions(
     problem: Problem, positions: npt.NDArray[np.int64], seed: int, moves: int = MOVES
 ) -> npt.NDArray[np.int32]:
-    """[runs, variables]: a solution for each assignment, where −1 stands for none found. With two values a solution
-    whose every value is exchanged may be one too, and then the nearer of both is taken."""
+    """[runs, variables]: a solution for each assignment, where −1 stands for none found."""
     graph = compile_graph([problem], of_one_kind=True)
     search = LocalSearch(graph, STRATEGY, len(positions), seed)
     found = search.burst(positions, moves)
     solved = search.best_score()[:, 0] <= graph.constant[0, 3]
-    if bool((graph.domains.sizes == 2).all()):
-        far = (found != positions).sum(axis=1) * 2 > problem.num_variables
-        exchanged = far & solved & [problem.violation_of_positions(1 - run).violated == 0 for run in found]
-        found = np.where(exchanged[:, None], 1 - found, found)
     return np.where(solved[:, None], found, -1).astype(np.int32)
+
+
+def forms(problem: Problem, solution: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """[forms, variables]: the solution, and what exchanging values makes of it, where that is a solution too. Only
+    problems whose variables all have the same few values have other forms."""
+    sizes = set(problem.domain_sizes.tolist())
+    values = min(sizes, default=1)
+    if len(sizes) > 1 or math.factorial(min(values, MOST_FORMS)) > MOST_FORMS:
+        return solution[None]
+    exchanged = np.array(list(permutations(range(values))), dtype=np.int32)[:, solution]
+    return exchanged[[problem.violation_of_positions(form).violated == 0 for form in exchanged]]
 
 
 def imitate(
@@ -77,25 +93,39 @@ def imitate(
     ops = ops.prepared(policy)
     walk = Walk(batch, start, ops, temperature, guidance)
     state = walk.recurrent(start.state, policy.initial_state)
-    target = graph.tensor(_targets(problems, start.positions.cpu().numpy(), seed)).to(torch.int64)
-    known = target >= 0
-    target = target.clamp(min=0)
+    target, exists = (part.to(state.device) for part in _targets(problems, start.positions.cpu().numpy(), seed))
+    variables = torch.bincount(graph.variable_instance, minlength=graph.instances)
+    known = exists.any(dim=0)
+    absent = torch.zeros_like(exists, dtype=state.dtype).masked_fill(~exists, -torch.inf)
+    absent = absent.masked_fill(~known, 0.0)  # of a search without solution no form counts, but its sum is to be finite
     total = state.new_zeros(())
     for step in range(steps):
         logits, state = policy(graph, state, walk.positions, walk.labels, ops)
-        chosen = ops.choice(graph, logits, target, LEAST, False, None).log_probability
-        total = total - (chosen * known).sum() / known.sum().clamp(min=1)
+        of_forms = []
+        for form, missing in zip(target, absent, strict=True):
+            chosen = ops.choice(graph, logits, form, LEAST, False, None).log_probability
+            likelihood = chosen.new_zeros(known.shape).index_add(1, graph.variable_instance, chosen)
+            of_forms.append(likelihood + missing)
+        surprise = -torch.logsumexp(torch.stack(of_forms), dim=0) / variables
+        # What the first steps draw is a start for the others: they cannot know yet.
+        importance = 2 * (step + 1) / (steps + 1)
+        total = total + importance * (surprise * known).sum() / known.sum().clamp(min=1)
         walk.step(sample(walk.drawn_from(logits.detach()), walk.positions, step))
     return Imitation(total / steps, int(known.sum()), walk.cost), walk.end(state)
 
 
-def _targets(problems: Sequence[Problem], positions: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.int32]:
-    ends = np.cumsum([problem.num_variables for problem in problems])[:-1]
-    parts = np.split(positions, ends, axis=1)
-    return np.concatenate(
-        [
-            nearby_solutions(problem, part, seed + i)
-            for i, (problem, part) in enumerate(zip(problems, parts, strict=True))
-        ],
-        axis=1,
-    )
+def _targets(problems: Sequence[Problem], positions: npt.NDArray[np.int64], seed: int) -> tuple[Tensor, Tensor]:
+    """[forms, runs, variables] positions, and [forms, runs, instances] which of them are solutions."""
+    runs, ends = len(positions), np.cumsum([problem.num_variables for problem in problems])[:-1]
+    found = []
+    for i, (problem, part) in enumerate(zip(problems, np.split(positions, ends, axis=1), strict=True)):
+        solutions = nearby_solutions(problem, part, seed + i)
+        found.append([forms(problem, s) if s.min(initial=0) >= 0 else s[None, :][:0] for s in solutions])
+    most = max((len(of_run) for of_problem in found for of_run in of_problem), default=0) or 1
+    target = np.zeros((most, *positions.shape), dtype=np.int64)
+    exists = np.zeros((most, runs, len(problems)), dtype=bool)
+    for i, (columns, of_problem) in enumerate(zip(np.split(np.arange(positions.shape[1]), ends), found, strict=True)):
+        for run, of_run in enumerate(of_problem):
+            target[: len(of_run), run, columns] = of_run
+            exists[: len(of_run), run, i] = True
+    return torch.from_numpy(target), torch.from_numpy(exists)
