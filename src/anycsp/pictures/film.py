@@ -18,7 +18,7 @@ from anycsp.search.driver import Leaning, Progress
 Event = dict[str, Any]
 Tell = Callable[[Event], None]
 
-FRAME_GAP, FRAMES_PER_GAP = 0.1, 100
+FRAME_GAP, FRAMES_PER_GAP = 0.05, 100
 """Seconds between two frames: faster nobody sees. After so many the gap doubles, so that a long search has a few
 hundred frames and not thousands."""
 POINT_GAP, POINTS_PER_GAP = 0.01, 200
@@ -113,10 +113,8 @@ class Film:
         counted = self._problem.violation_of_positions(positions)
         frame = self._picture.frame(self._problem, positions)
         if leaning is not None:
-            frame["soft"] = {
-                "color": leaning.positions.tolist(),
-                "sure": np.rint(100 * leaning.confidence).astype(np.int64).tolist(),
-            }
+            sure = np.rint(100 * leaning.confidence).astype(np.int64).tolist()
+            frame["soft"] = {**self._picture.frame(self._problem, leaning.positions), "sure": sure}
         self._tell(
             {
                 "event": "frame", "seconds": round(seconds, 4), "step": step, "violated": counted.violated,

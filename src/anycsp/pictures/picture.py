@@ -13,7 +13,8 @@ from anycsp.model.problem import Problem
 
 Positions = npt.NDArray[np.integer[Any]]
 Frame = dict[str, Any]
-"""A picture at one assignment, as plain data; `says` is the same in words, for those who do not see it."""
+"""A picture at one assignment, as plain data; `says` is the same in words, for those who do not see it. Where a network
+searches, `soft` is the frame of what it leans to, with how `sure` it is of every variable, in percent."""
 
 LARGEST_NODES = 2000
 """Things in a picture; more are no longer told apart, and a heat map is shown."""

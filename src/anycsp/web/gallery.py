@@ -20,8 +20,8 @@ class Example:
     title: str
     text: str
     build: Callable[[], Problem]
-    search: str = "local"
-    """What shows it best."""
+    search: str = "neural"
+    """What shows it best: compiled search has most of them before a second frame could be drawn."""
     seconds: int = 10
 
 
@@ -53,37 +53,38 @@ def _tour(cities: int) -> Problem:
 
 EXAMPLES: dict[str, Example] = {
     "grid": Example(
-        "Grid", "Two colours on a grid of 16 by 16, by the network: domains grow until one is left.",
-        partial(_grid, 16), "neural",
+        "Grid", "Two colours on a grid of 16 by 16, by the network: regions grow until one is left.",
+        partial(_grid, 16),
     ),
     "coloring": Example(
-        "Graph colouring", "150 vertices, 3 colours, near the threshold where colourings vanish.",
-        partial(_threshold_graph, 150, 4.6, 3),
+        "Graph colouring", "300 vertices, 3 colours, near the density where colourings vanish.",
+        partial(_threshold_graph, 300, 4.4, 3),
     ),
     "maxcut": Example(
         "Maximum cut", "100 vertices in two camps, as many edges as possible between them.",
         partial(_drawn, "maxcut", 1, n=100),
     ),
-    "queens": Example("Queens", "24 queens, none attacking another.", partial(_drawn, "queens", 1, n=24), "neural"),
-    "sudoku": Example("Sudoku", "A sudoku with 50 holes.", partial(_drawn, "sudoku", 2, holes=[0.62, 0.62]), "neural"),
+    "queens": Example("Queens", "24 queens, none attacking another.", partial(_drawn, "queens", 1, n=24)),
+    "sudoku": Example(
+        "Sudoku", "A sudoku of 16 by 16, more than half of it to be found.",
+        partial(_drawn, "sudoku", 2, box=4, holes=[0.55, 0.55]),
+    ),
     "quasigroup": Example(
-        "Quasigroup", "A latin square of order 16 with four of ten cells to be found.",
-        partial(_drawn, "quasigroup", 3, order=16), "local",
+        "Quasigroup", "A latin square of order 20, four of ten cells to be found.",
+        partial(_drawn, "quasigroup", 3, order=20),
     ),
     "jobshop": Example(
-        "Job shop", "8 jobs on 6 machines, done as early as possible.",
-        partial(_drawn, "jobshop", 1, jobs=8, machines=6, minimize=True), "auto",
+        "Job shop", "10 jobs on 10 machines, done as early as possible.",
+        partial(_drawn, "jobshop", 1, jobs=10, machines=10, longest=30, minimize=True), "auto",
     ),
-    "tour": Example("Round trip", "The shortest tour through 16 cities.", partial(_tour, 16), "auto"),
+    "tour": Example("Round trip", "The shortest tour through 30 cities.", partial(_tour, 30), "auto"),
     "sat": Example(
         "3-SAT", "200 variables and 840 clauses: satisfiable, but barely.",
-        partial(_drawn, "sat", 5, n=200, density=[[4.2, 4.2]]), "neural",
+        partial(_drawn, "sat", 5, n=200, density=[[4.2, 4.2]]),
     ),
     "maxsat": Example(
         "Max-SAT", "150 variables, far more clauses than can hold together.",
-        partial(_drawn, "maxsat", 0, n=150),
+        partial(_drawn, "maxsat", 0, n=150), "local",
     ),
-    "timetable": Example(
-        "Timetable", "Lectures, rooms and hours.", partial(_drawn, "timetable", 0), "auto"
-    ),
+    "timetable": Example("Timetable", "Lectures, rooms and hours.", partial(_drawn, "timetable", 0), "auto"),
 }  # fmt: skip

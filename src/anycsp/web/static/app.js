@@ -8,7 +8,7 @@ import { NAMES, Panel } from "./panel.js";
 import { Training } from "./training.js";
 
 const WHO = {
-  start: "the start", strategy: "a local strategy", network: "the network", exact: "exact search", tree: "the tree",
+  start: "", strategy: "a local strategy", network: "the network", exact: "exact search", tree: "the tree",
 };
 let options;
 let choices;
@@ -132,7 +132,7 @@ function drawCurve() {
   byId("curve-title").textContent = objective
     ? `Best ${NAMES[objective]} against time${{ minimize: ", smaller is better", maximize: ", larger is better", cut: ", larger is better" }[objective] || ""}`
     : "Violated constraints (by weight) against time: the best of all runs, and each run fainter";
-  byId("curve").replaceChildren(curve(series, { label, logTime: byId("log-time").checked, summary: `${label} against time, now ${last.map(short).join(" and ")}` }));
+  byId("curve").replaceChildren(curve(series, { label, width: byId("curve").clientWidth, logTime: byId("log-time").checked, summary: `${label} against time, now ${last.map(short).join(" and ")}` }));
   legend(colors, series);
   table();
 }
@@ -154,7 +154,7 @@ function legend(colors, series) {
   const named = (kind) => (kind === "strategy" ? `${WHO[kind]} (${[...used].filter((n) => kindOf(n) === kind).join(", ")})` : WHO[kind]);
   byId("legend").replaceChildren(
     ...panels.map((panel, k) => node("span", {}, line(k), panel.name)),
-    ...kinds.map((kind) => node("span", {}, mark(kind), `found by ${named(kind)}`)),
+    ...kinds.map((kind) => node("span", {}, mark(kind), kind === "start" ? "where it began" : `found by ${named(kind)}`)),
   );
 }
 
@@ -210,7 +210,12 @@ async function open() {
     byId("view-search").addEventListener("click", () => { show("search"); training.close(); });
   }
   byId("form").addEventListener("submit", start);
-  byId("compare").addEventListener("change", () => { byId("choices-b").hidden = !byId("compare").checked; });
+  byId("compare").addEventListener("change", () => {
+    byId("choices-b").hidden = !byId("compare").checked;
+    choices[1].search.value = choices[0].search.value === "neural" ? "local" : "neural";
+    choices[1].seconds.value = choices[0].seconds.value;
+  });
+  new ResizeObserver(redraw).observe(byId("curve"));
   byId("log-time").addEventListener("change", redraw);
   byId("theme").addEventListener("click", () => theme(isDark() ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());

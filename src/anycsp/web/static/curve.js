@@ -1,6 +1,6 @@
 // Step curves as SVG: the best of every run against time, a mark where something better was found.
 const NS = "http://www.w3.org/2000/svg";
-const [WIDTH, HEIGHT] = [720, 300];
+let [WIDTH, HEIGHT] = [720, 300]; // those of the place it is drawn in, so that letters keep their size
 const BOX = { left: 64, right: 16, top: 12, bottom: 40 };
 
 export function element(name, attributes = {}, ...children) {
@@ -26,7 +26,9 @@ export function finder(name) {
 }
 
 // series: [{points: [{seconds, value, found_by}], end, color, dash, faint, marks}]
-export function curve(series, { label, logTime, xLabel = "seconds", held = [], summary }) {
+export function curve(series, { label, logTime, xLabel = "seconds", held = [], summary, width = 720 }) {
+  WIDTH = Math.max(300, width);
+  HEIGHT = Math.min(300, Math.round(0.3 * WIDTH + 120));
   const all = series.flatMap((s) => s.points);
   const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": summary || label });
   if (!all.length) return svg;

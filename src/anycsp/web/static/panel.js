@@ -28,8 +28,8 @@ export class Panel {
     this.says = node("p", { class: "quiet says" });
     this.slider = node("input", { type: "range", min: 0, max: 0, value: 0, disabled: true, "aria-label": `Replay ${name}`, input: () => this.look(+this.slider.value) });
     this.when = node("output", { class: "quiet", text: "" });
-    this.softBox = node("input", { type: "checkbox", checked: true, change: () => this.paint() });
-    this.soft = node("label", { class: "check", hidden: true }, this.softBox, " What the network leans to (pale: unsure)");
+    this.softBox = node("input", { type: "checkbox", checked: true, change: () => this.look(this.at) });
+    this.soft = node("label", { class: "check", hidden: true }, this.softBox, " Show what the network leans to (pale: unsure)");
     this.links = node("span", { class: "downloads" });
     this.element = node("article", { class: "panel", "aria-label": name },
       node("h3", { text: name }), this.status, this.error,
@@ -129,7 +129,8 @@ export class Panel {
     const text = `step ${shown.step.toLocaleString("en")}, ${shown.seconds.toFixed(2)} s`;
     this.when.textContent = text;
     this.slider.setAttribute("aria-valuetext", `${text}, ${this.value(shown)}`);
-    this.says.textContent = `${shown.frame.says}; found by ${shown.found_by}`;
+    const leans = this.softBox.checked && shown.frame.soft;
+    this.says.textContent = leans ? `The network leans to: ${leans.says}. Best so far: ${shown.frame.says}.` : `${shown.frame.says}; found by ${shown.found_by}`;
     if (!this.painting) {
       this.painting = true;
       requestAnimationFrame(() => { this.painting = false; this.paint(); });
@@ -137,7 +138,8 @@ export class Panel {
   }
 
   paint() {
-    if (this.picture) draw(this.canvas, this.picture, this.frames[this.at]?.frame, this.softBox.checked);
+    const frame = this.frames[this.at]?.frame;
+    if (this.picture) draw(this.canvas, this.picture, (this.softBox.checked && frame?.soft) || frame);
   }
 
   play() {

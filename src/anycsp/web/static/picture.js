@@ -1,4 +1,5 @@
-// Draws the pictures of anycsp.pictures on a canvas: what stays (`picture`) and what changes (`frame`).
+// Draws the pictures of anycsp.pictures on a canvas: what stays (`picture`) and what changes (`frame`, or
+// its `soft`: what a network leans to).
 import { color, inkOn, meaning } from "./palette.js";
 
 const HEIGHTS = {
@@ -7,7 +8,7 @@ const HEIGHTS = {
   heat: (p) => Math.ceil(p.cells / p.columns) / p.columns,
 };
 
-export function draw(canvas, picture, frame, soft) {
+export function draw(canvas, picture, frame) {
   const ratio = window.devicePixelRatio || 1;
   const width = Math.max(200, canvas.clientWidth || 560);
   const height = Math.round(width * HEIGHTS[picture.kind](picture));
@@ -19,14 +20,14 @@ export function draw(canvas, picture, frame, soft) {
   pen.fillRect(0, 0, width, height);
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  if (frame) DRAWN[picture.kind](pen, width, height, picture, frame, soft && frame.soft);
+  if (frame) DRAWN[picture.kind](pen, width, height, picture, frame);
   canvas.setAttribute("aria-label", frame ? `${NAMES[picture.kind]}: ${frame.says}` : NAMES[picture.kind]);
 }
 
 const NAMES = { graph: "Graph", board: "Board", route: "Route", schedule: "Schedule", heat: "Heat map of constraints" };
 
 const DRAWN = {
-  graph(pen, width, height, picture, frame, soft) {
+  graph(pen, width, height, picture, frame) {
     const places = spread(picture.places, width, height);
     const bad = new Set(frame.links);
     const thin = picture.links.length > 2000 ? 0.5 : 1;
@@ -39,8 +40,8 @@ const DRAWN = {
       pen.arc(x, y, radius, 0, 2 * Math.PI);
       pen.fillStyle = meaning("card");
       pen.fill();
-      pen.globalAlpha = soft ? 0.12 + (0.88 * soft.sure[k]) / 100 : 1;
-      pen.fillStyle = color((soft || frame).color[k]);
+      pen.globalAlpha = paleness(frame, k);
+      pen.fillStyle = color(frame.color[k]);
       pen.fill();
       pen.globalAlpha = 1;
       pen.lineWidth = wrong.has(k) ? 3 : 1;
@@ -49,7 +50,7 @@ const DRAWN = {
     });
   },
 
-  board(pen, width, height, picture, frame, soft) {
+  board(pen, width, height, picture, frame) {
     const side = width / picture.columns;
     const bad = new Set(frame.bad);
     const fixed = new Set(picture.fixed);
@@ -59,7 +60,7 @@ const DRAWN = {
       let fill = meaning("card");
       if (frame.color.length) fill = color(frame.color[cell]);
       else if (fixed.has(cell) || (picture.checkered && (row + column) % 2)) fill = meaning("fixed");
-      pen.globalAlpha = soft && !picture.checkered && soft.sure[cell] !== undefined ? 0.2 + (0.8 * soft.sure[cell]) / 100 : 1;
+      pen.globalAlpha = frame.color.length ? paleness(frame, cell) : 1;
       pen.fillStyle = fill;
       pen.fillRect(x, y, side, side);
       pen.globalAlpha = 1;
@@ -69,7 +70,7 @@ const DRAWN = {
       pen.strokeRect(x, y, side, side);
       if (frame.text[cell]) {
         pen.font = `${fixed.has(cell) ? "bold " : ""}${Math.round(side * (frame.text[cell].length > 2 ? 0.38 : 0.55))}px system-ui, sans-serif`;
-        pen.globalAlpha = soft && soft.sure[picture.checkered ? column : cell] < 50 ? 0.55 : 1;
+        pen.globalAlpha = frame.color.length ? 1 : paleness(frame, picture.checkered ? column : cell);
         pen.fillStyle = frame.color.length ? inkOn(fill) : meaning("ink");
         pen.fillText(frame.text[cell], x + side / 2, y + side * 0.54);
         pen.globalAlpha = 1;
@@ -154,6 +155,9 @@ const DRAWN = {
     });
   },
 };
+
+// Unsure of a variable, the network's choice is pale.
+const paleness = (frame, variable) => (frame.sure ? 0.15 + (0.85 * frame.sure[variable]) / 100 : 1);
 
 const MARGIN = 14;
 const spread = (places, width, height) =>

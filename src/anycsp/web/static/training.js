@@ -58,12 +58,12 @@ export class Training {
     }
     this.button.hidden = !run.has_model;
     this.facts.textContent = `${run.name}: ${run.updates.toLocaleString("en")} updates in ${run.minutes.toFixed(1)} minutes`;
-    this.charts.replaceChildren(...charts(run));
+    this.charts.replaceChildren(...charts(run, Math.min(860, this.charts.clientWidth)));
     this.lesson.replaceChildren(...lesson(run.lesson));
   }
 }
 
-function charts(run) {
+function charts(run, width) {
   const { minutes = [], ...columns } = run.validation;
   const depths = Object.keys(columns).filter((name) => name.startsWith("depth_"));
   const found = depths.map((name) => {
@@ -71,19 +71,19 @@ function charts(run) {
     const points = columns[name].map((value, k) => ({ seconds: minutes[k], value, found_by: "network" }));
     const held = run.references.filter((r) => r.unsatisfied[depth] !== undefined)
       .map((r, k) => ({ name: r.name, value: r.unsatisfied[depth], color: color(k + 1) }));
-    return chart(`Mean unsatisfied after ${depth} steps, on instances held out`, points, held, true);
+    return chart(`Mean unsatisfied after ${depth} steps, on instances held out`, points, held, true, width);
   });
   const train = run.training;
   for (const name of ["reward", "loss"].filter((key) => train[key])) {
-    found.push(chart(`Training: ${name}`, train[name].map((value, k) => ({ seconds: train.minutes?.[k] ?? k, value })), [], false));
+    found.push(chart(`Training: ${name}`, train[name].map((value, k) => ({ seconds: train.minutes?.[k] ?? k, value })), [], false, width));
   }
   return found;
 }
 
-function chart(title, points, held, marks) {
+function chart(title, points, held, marks, width) {
   const last = points.at(-1)?.value;
   return node("figure", { class: "curve chart" }, node("figcaption", { text: title }),
-    curve([{ points, color: meaning("accent"), straight: true, marks }], { label: "", xLabel: "minutes of training", held, summary: `${title}, now ${last}` }));
+    curve([{ points, color: meaning("accent"), straight: true, marks }], { label: "", width, xLabel: "minutes of training", held, summary: `${title}, now ${last}` }));
 }
 
 function lesson(rows) {
