@@ -206,10 +206,11 @@ def test_the_trace_of_an_objective_has_its_values_and_is_drawn(tmp_path: Path, c
     trace = tmp_path / "trace.jsonl"
     assert run(["solve", str(tmp_path / "x.json"), "--steps", "50000", "--json", "--trace", str(trace)]) == 10
     answer = json.loads(capsys.readouterr().out)
-    seconds, values = best_by_time(trace)
+    seconds, values, finders = best_by_time(trace)
     assert values == sorted(set(values))
     assert seconds == sorted(seconds)
     assert values[-1] == answer["objective"]["value"] == 12
+    assert len(finders) == len(values)
     pytest.importorskip("matplotlib")
     assert run(["plot", str(trace), "--out", str(tmp_path / "trace.png")]) == 0
     assert (tmp_path / "trace.png").read_bytes().startswith(b"\x89PNG")

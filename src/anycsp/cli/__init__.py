@@ -31,6 +31,8 @@ COMMANDS = {
     "tune": "Find settings of compiled search for a family of problems.",
     "learn": "Learn from a folder of instances how to search others like them.",
     "evaluate": "Measure models on files.",
+    "serve": "Open a local page to watch searches and training runs.",
+    "animate": "Draw a search as a moving picture.",
     "plot": "Draw the curves of a training run, or what a search found over time.",
     "bench": "Run the paper's experiments against real baselines, resumable.",
     "report": "Tables and figures from the results of bench.",

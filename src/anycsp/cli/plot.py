@@ -13,16 +13,23 @@ from anycsp.errors import AnyCSPError
 
 TRACE = ".jsonl"
 """What the names of traces end with."""
+MARKERS = {"initial": "x", "network": "s", "exact": "^", "tree": "D"}
+"""What found an improvement, by shape, as on the page of `anycsp serve`."""
+STRATEGY = "o"
+LINES = ("-", "--", ":", "-.")
+"""Told apart by more than colour."""
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--log", "log_time", is_flag=True, help="Logarithmic time, for traces.")
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), help="Image file; default RUN/curves.png, or TRACE.png."
 )
-def plot(runs: tuple[Path, ...], out: Path | None) -> None:
+def plot(runs: tuple[Path, ...], out: Path | None, log_time: bool) -> None:
     """Draw validation results over training time, one panel for each search depth, one line for each run; or the best
-    objective (violated weight where there is none) of searches over their time.
+    objective (violated weight where there is none) of searches over their time, one line for each search, a mark where
+    something better was found, whose shape says by what.
 
     RUNS are run folders, or validation.csv files kept from them; or the traces of `anycsp solve --trace FILE.jsonl`.
     """
@@ -34,7 +41,7 @@ def plot(runs: tuple[Path, ...], out: Path | None) -> None:
     traces = [run.suffix == TRACE for run in runs]
     if any(traces) and not all(traces):
         raise AnyCSPError(f"traces (FILE{TRACE}) and training runs do not fit in one picture: plot them apart")
-    figure = _traces(runs) if all(traces) else _curves(runs)
+    figure = _traces(runs, log_time) if all(traces) else _curves(runs)
     figure.tight_layout()
     first = runs[0]
     beside = first.with_suffix(".png") if all(traces) else (first if first.is_dir() else first.parent) / "curves.png"
@@ -81,25 +88,39 @@ def _columns(run: Path) -> dict[str, list[float]]:
         raise AnyCSPError(f"{path}: no learning curve ({error})") from None
 
 
-def _traces(paths: Sequence[Path]) -> Any:
+def _traces(paths: Sequence[Path], log_time: bool) -> Any:
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
 
-    figure, axis = plt.subplots(figsize=(5, 3.2))
-    for path in paths:
-        seconds, best = best_by_time(path)
-        axis.step(seconds, best, where="post", marker=".", label=path.stem)
+    figure, axis = plt.subplots(figsize=(6, 3.6))
+    found: dict[str, str] = {}
+    for number, path in enumerate(paths):
+        seconds, best, finders = best_by_time(path)
+        axis.step(seconds, best, where="post", label=path.stem, color=f"C{number}", linestyle=LINES[number % len(LINES)])
+        for at, value, finder in zip(seconds, best, finders, strict=True):
+            found[finder] = MARKERS.get(finder, STRATEGY)
+            axis.plot(at, value, marker=found[finder], color=f"C{number}", markersize=5)
     axis.set(xlabel="seconds of search", ylabel="best found")
+    if log_time:
+        axis.set_xscale("log")
     axis.grid(alpha=0.3)
-    axis.legend()
+    marks = [Line2D([], [], color="gray", marker=mark, linestyle="", label=name) for name, mark in found.items()]
+    axis.legend(handles=[*axis.get_legend_handles_labels()[0], *marks], fontsize="small")
     return figure
 
 
-def best_by_time(path: Path) -> tuple[list[float], list[float]]:
-    """Seconds, and the objective from its first value on; the violated weight where there is no objective."""
+def best_by_time(path: Path) -> tuple[list[float], list[float], list[str]]:
+    """Seconds, the objective from its first value on (the violated weight where there is no objective), and what found
+    it."""
     try:
         points = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         valued = [point for point in points if point["objective"] is not None]
         key = "objective" if valued else "violated_weight"
-        return [float(p["seconds"]) for p in valued or points], [float(p[key]) for p in valued or points]
+        shown = valued or points
+        return (
+            [float(p["seconds"]) for p in shown],
+            [float(p[key]) for p in shown],
+            [str(p["found_by"]) for p in shown],
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AnyCSPError(f"{path}: no trace of a search ({error})") from None

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,15 @@ SLICE_SECONDS = 0.05
 
 
 Positions = npt.NDArray[np.int32]
+
+
+class Leaning(NamedTuple):
+    """The soft assignment of a network's run: for every variable the likeliest value, and how likely that is."""
+
+    positions: Positions
+    """[variables]"""
+    confidence: npt.NDArray[np.float32]
+    """[variables]: 1 where presolve left no choice."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,13 @@ class Progress(Answer):
     """The best value of a problem's own objective, where a search for one has an assignment that violates nothing."""
     bound: float | None = None
     """What no assignment is better than, where exact search knows: of the objective, or else of the violated weight."""
+    found_by: str = "initial"
+    """Which part of the search found the best assignment."""
+    improvements: tuple[Improvement, ...] = field(default=(), repr=False)
+    """What every run found since the last call that is better than all it had seen. None of them where a search for an
+    objective has an assignment that violates nothing: they are about its next demand then."""
+    leaning: Callable[[], Leaning] | None = field(default=None, repr=False, compare=False)
+    """Gives what a network that searches alone leans to now; None for other searches."""
     problem: Problem | None = field(default=None, repr=False, compare=False)
     """What is searched."""
     best: Callable[[], Positions] | None = field(default=None, repr=False, compare=False)
@@ -97,10 +114,11 @@ def drive(
     *,
     whole: Callable[[Positions], Positions] = lambda positions: positions,
     all_required: bool = False,
+    leaning: Callable[[int], Leaning] | None = None,
 ) -> Outcome:
     """Run a started engine of one instance. `whole` leads from its positions to those of the problem, for a callback
-    that asks for them. Where everything is required the engine knows nothing hard, and each
-    violated constraint is a hard one."""
+    that asks for them; `leaning` tells what a run of a network leans to. Where everything is required the engine knows
+    nothing hard, and each violated constraint is a hard one."""
     began = clock.now()
     best: Improvement | None = None
     trace: list[TracePoint] = []
@@ -110,7 +128,8 @@ def drive(
     while True:
         improved = False
         value, bound = (None, None) if proving is None else (proving.value, proving.bound)
-        for candidate in engine.improvements():
+        news = engine.improvements()
+        for candidate in news:
             if best is None or candidate.score < best.score:
                 best, improved = candidate, True
                 if all_required:
@@ -122,8 +141,9 @@ def drive(
             if improved:
                 found = partial(whole, engine.best_positions()[best.run].copy())
             state = Progress(
-                engine.steps, elapsed, best.violated, best.weight, best.hard, improved, value, bound, best=found
-            )
+                engine.steps, elapsed, best.violated, best.weight, best.hard, improved, value, bound, best.found_by,
+                tuple(news), None if leaning is None else partial(leaning, best.run), best=found,
+            )  # fmt: skip
             interrupted = callback(state) is True
         interrupted = interrupted or limits.stop.is_set()
         seconds_left = limits.deadline.left

@@ -80,7 +80,7 @@ def improve(
 def _progress(descent: Descent, seconds: float, improved: bool) -> Progress:
     assert descent.positions is not None
     best = partial(descent.whole, descent.positions)
-    return Progress(descent.step, seconds, 0, 0.0, 0, improved, descent.value, best=best)
+    return Progress(descent.step, seconds, 0, 0.0, 0, improved, descent.value, found_by=descent.found_by, best=best)
 
 
 def _relayed(callback: Callback | None, descent: Descent, before: float) -> Callback | None:

@@ -167,7 +167,8 @@ class Descent:
 
 
 def _progress(step: int, seconds: float, best: Result, improved: bool) -> Progress:
-    return Progress(step, seconds, 0, 0.0, 0, improved, _value(best), best=lambda: best.positions)
+    positions = best.positions
+    return Progress(step, seconds, 0, 0.0, 0, improved, _value(best), found_by=best.found_by, best=lambda: positions)
 
 
 def _value(result: Result) -> int:

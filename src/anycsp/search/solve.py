@@ -31,6 +31,7 @@ from anycsp.search.driver import Callback, Outcome, Progress, drive
 from anycsp.search.engines import improving_engine, make_engine
 from anycsp.search.heuristic import Heuristic
 from anycsp.search.improve import Descent, improve
+from anycsp.search.leaning import leaning_of
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
 from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
@@ -145,6 +146,7 @@ def searched(problem: Problem, options: SearchOptions) -> Result:
             options.callback,
             whole=lambda positions: problem.completed(prepared.extended(positions)),
             all_required=prepared.problem.scoring.all_required,
+            leaning=leaning_of(engine, prepared),
         )
     finally:
         if isinstance(engine, ProvingEngine):

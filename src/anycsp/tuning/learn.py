@@ -7,6 +7,7 @@ held out, beyond doubt, is kept in a folder that `solve --model` takes.
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from anycsp.cluster.workers import Workers
+from anycsp.formats.files import write_whole
 from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.models.store import RUN_MODEL
 from anycsp.search.choose import choose_model
@@ -38,6 +40,8 @@ PROMISING = 3.0
 than that (research/)."""
 TRIED = 6
 """Instances on which that is decided."""
+LESSON = "lesson.json"
+"""The closing table, beside what was learnt."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,9 @@ def _keep(lesson: Lesson, out: Path, provenance: dict[str, Any]) -> None:
     """The best alone: `solve --model OUT` takes what is there."""
     (out / FILE).unlink(missing_ok=True)
     (out / RUN_MODEL).unlink(missing_ok=True)
+    write_whole(
+        out / LESSON, json.dumps({"rows": [_described(row, lesson.best) for row in lesson.rows]}, indent=2) + "\n"
+    )
     searcher = lesson.best.searcher
     if isinstance(searcher, Model):
         save_model(replace(searcher, training={**searcher.training, "learn": provenance}), out / RUN_MODEL)
@@ -161,9 +168,17 @@ def _keep(lesson: Lesson, out: Path, provenance: dict[str, Any]) -> None:
     )
 
 
+def _described(row: Row, best: Row) -> dict[str, Any]:
+    numbers = {"solved": row.solved, "seconds": row.seconds, "quality": row.quality}
+    return {"name": row.name, **numbers, "faster": _faster(row), "best": row is best}
+
+
+def _faster(row: Row) -> str:
+    return "1" if row.gain is None else str(row.gain)
+
+
 def table(lesson: Lesson, line: Callable[[str], None]) -> None:
     """The closing table."""
     line(f"{'search':<10}{'solved':>8}{'s to target':>13}{'in the end':>12}  times as fast (95% interval)")
     for row in lesson.rows:
-        faster = "1" if row.gain is None else str(row.gain)
-        line(f"{row.name:<10}{row.solved:>8.0%}{row.seconds:>13.3g}{row.quality:>12.4g}  {faster}")
+        line(f"{row.name:<10}{row.solved:>8.0%}{row.seconds:>13.3g}{row.quality:>12.4g}  {_faster(row)}")

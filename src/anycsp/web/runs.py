@@ -1,0 +1,59 @@
+"""Training runs in a folder: their curves, what they are held against, and what `learn` found."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from anycsp.neural.models.store import RUN_MODEL
+from anycsp.schema import parse_json
+from anycsp.tuning.learn import LESSON
+
+MOST_ROWS = 2000
+"""Of a curve: more are thinned, the last one kept."""
+LONGEST_FILE = 64 << 20
+
+
+def find_runs(root: Path) -> dict[str, Path]:
+    """Folders of runs in a folder, by their names; the folder itself where it is one."""
+    folders = [root, *sorted(path for path in root.iterdir() if path.is_dir())] if root.is_dir() else []
+    return {path.name or "run": path for path in folders if _is_run(path)}
+
+
+def _is_run(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("validation.csv", "train.csv", LESSON, RUN_MODEL))
+
+
+def has_model(folder: Path) -> bool:
+    return (folder / RUN_MODEL).exists()
+
+
+def columns(path: Path) -> dict[str, list[float]]:
+    """The numbers of a table that a run writes; a line that is not yet whole is left out."""
+    try:
+        if path.stat().st_size > LONGEST_FILE:
+            return {}
+        with open(path, newline="", encoding="utf-8") as file:
+            names, *rows = list(csv.reader(file)) or [[]]
+    except (OSError, ValueError, csv.Error):
+        return {}
+    numbers: list[list[float]] = []
+    for row in rows:
+        try:
+            numbers.append([float(cell) for cell in row])
+        except ValueError:
+            continue
+    numbers = [row for row in numbers if len(row) == len(names)]
+    every = max(1, len(numbers) // MOST_ROWS)
+    kept = numbers[::-1][::every][::-1]
+    return {name: [row[k] for row in kept] for k, name in enumerate(names)}
+
+
+def lesson(folder: Path) -> list[dict[str, Any]]:
+    """The rows of `learn`'s table; none where nothing was learnt."""
+    try:
+        rows: list[dict[str, Any]] = parse_json((folder / LESSON).read_bytes())["rows"]
+        return rows
+    except (OSError, ValueError, KeyError, TypeError):
+        return []

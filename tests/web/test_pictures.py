@@ -1,0 +1,203 @@
+"""Pictures: every kind of problem has its own, and what it marks is what is violated."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from anycsp import Problem, element, solve, total
+from anycsp.distributions import draw, get
+from anycsp.formats import read_text, to_text
+from anycsp.model.builders import coloring_problem
+from anycsp.model.problem import Problem as AnyProblem
+from anycsp.pictures import Picture, picture_of
+from anycsp.pictures.board import Queens, Square
+from anycsp.pictures.film import Film
+from anycsp.pictures.graph import Graph
+from anycsp.pictures.heat import MOST_CELLS, Heat
+from anycsp.pictures.layout import by_distances, placed
+from anycsp.pictures.picture import LARGEST_NODES
+from anycsp.pictures.route import Route
+from anycsp.pictures.schedule import Schedule
+from anycsp.web.gallery import EXAMPLES
+
+
+def drawn(name: str, **parameters: object) -> AnyProblem:
+    return draw(get(name, **parameters), 0, 0)
+
+
+def tour(cities: int) -> AnyProblem:
+    problem = Problem("tour")
+    after = problem.add_variables(cities, 0, cities - 1)
+    problem.add_circuit(after, self_loops=False)
+    distance = [[abs(a - b) * 10 for a in range(cities)] for b in range(cities)]
+    problem.minimize(total([element(distance[city], after[city]) for city in range(cities)]))
+    return problem
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind"),
+    [
+        (drawn("coloring"), Graph),
+        (drawn("maxcut", n=20), Graph),
+        (drawn("rb"), Graph),
+        (drawn("queens", n=8), Queens),
+        (drawn("queens", n=12, blocked=[0.0, 0.0]), Queens),
+        (drawn("sudoku"), Square),
+        (drawn("quasigroup", order=6), Square),
+        (drawn("magic-square"), Square),
+        (drawn("jobshop", minimize=True), Schedule),
+        (tour(8), Route),
+        (drawn("sat"), Heat),
+        (drawn("timetable"), Heat),
+        (drawn("all-interval", n=9), Heat),
+    ],
+    ids=lambda value: value.name if isinstance(value, AnyProblem) else value.__name__,
+)
+def test_every_kind_of_problem_has_its_picture_as_plain_data(problem: AnyProblem, kind: type[Picture]) -> None:
+    picture = picture_of(problem)
+    assert type(picture) is kind
+    described = json.loads(json.dumps(picture.describe()))
+    assert described["kind"] == picture.kind
+    answer = solve(problem, steps=20_000)
+    frame = json.loads(json.dumps(picture.frame(problem, answer.positions)))
+    marked = sum(frame.get("heat", [])) + len(frame.get("bad", [])) + len(frame.get("links", []))
+    assert bool(marked) == bool(answer.violated)
+    assert frame["says"]
+
+
+def test_pictures_are_recognised_in_files_too() -> None:
+    for name, kind in (("queens", Queens), ("sudoku", Square), ("coloring", Graph)):
+        assert type(picture_of(read_text(to_text(drawn(name), "json")))) is kind
+
+
+def test_red_edges_are_the_violated_ones() -> None:
+    problem = drawn("coloring")
+    picture = picture_of(problem)
+    assert isinstance(picture, Graph)
+    positions = np.random.default_rng(0).integers(problem.domain_sizes)
+    frame = picture.frame(problem, positions)
+    assert frame["color"] == positions.tolist()
+    red = {k for k, (a, b) in enumerate(picture.links) if positions[a] == positions[b]}
+    assert set(frame["links"]) == red
+    assert len(red) == problem.violation_of_positions(positions).violated
+
+
+def test_queens_in_conflict_are_those_that_attack() -> None:
+    problem = drawn("queens", n=8, blocked=[0.0, 0.0])
+    rows = [0, 4, 7, 5, 2, 6, 1, 3]  # a solution
+    picture = picture_of(problem)
+    assert picture.frame(problem, problem.positions(rows))["bad"] == []
+    rows[0], rows[1] = rows[1], rows[0]
+    frame = picture.frame(problem, problem.positions(rows))
+    attacks = [(a, b) for a, b in combinations(range(8), 2) if abs(rows[a] - rows[b]) in (0, b - a)]
+    assert frame["bad"] == sorted({rows[c] * 8 + c for pair in attacks for c in pair})
+    assert [cell for cell, text in enumerate(frame["text"]) if text] == sorted(rows[c] * 8 + c for c in range(8))
+
+
+def test_a_board_marks_only_the_cells_that_repeat() -> None:
+    problem = drawn("quasigroup", order=4, holes=[1.0, 1.0])
+    picture = picture_of(problem)
+    square = [[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]]
+    square[0][0] = 1
+    frame = picture.frame(problem, problem.positions([v for row in square for v in row]))
+    assert frame["bad"] == [0, 1, 4]
+
+
+def test_the_bars_of_a_schedule_are_its_tasks() -> None:
+    problem = Problem()
+    a, b, c = problem.add_variables(3, 0, 9)
+    problem.add_no_overlap([a, b], [3, 4])
+    problem.add(a + 3 <= c)
+    problem.add_no_overlap([c], [2])
+    picture = picture_of(problem)
+    assert isinstance(picture, Schedule)
+    frame = picture.frame(problem, problem.positions([0, 2, 5]))
+    assert [bar[:3] for bar in frame["bars"]] == [[0, 0, 3], [0, 2, 4], [1, 5, 2]]
+    assert frame["bars"][0][3] == frame["bars"][2][3] != frame["bars"][1][3], "colours are those of jobs"
+    assert frame["bad"] == [0, 1]
+    assert frame["end"] == 7
+
+
+def test_a_route_shows_rounds_that_are_cut_off() -> None:
+    problem = tour(6)
+    picture = picture_of(problem)
+    whole = picture.frame(problem, problem.positions([1, 2, 3, 4, 5, 0]))
+    assert (whole["bad"], len(whole["arrows"])) == ([], 6)
+    parted = picture.frame(problem, problem.positions([1, 0, 3, 4, 5, 2]))
+    assert parted["bad"] == [0, 1]
+
+
+def test_distances_place_points_as_they_were() -> None:
+    points = np.random.default_rng(0).random((12, 2))
+    distance = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2))
+    found = by_distances(distance)
+    again = np.sqrt(((found[:, None] - found[None]) ** 2).sum(axis=2))
+    scale = again.sum() / distance.sum()
+    assert np.allclose(again, scale * distance, atol=1e-9)
+
+
+def test_a_grid_is_drawn_as_a_grid() -> None:
+    """Nobody is nearer to a vertex than its neighbours are, by far."""
+    side = 9
+    cells = np.arange(side * side).reshape(side, side)
+    links = np.concatenate(
+        [
+            np.stack([cells[:, :-1].ravel(), cells[:, 1:].ravel()], 1),
+            np.stack([cells[:-1].ravel(), cells[1:].ravel()], 1),
+        ]
+    )
+    places = placed(side * side, links)
+    apart = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=2))
+    along = apart[links[:, 0], links[:, 1]]
+    apart[links[:, 0], links[:, 1]] = apart[links[:, 1], links[:, 0]] = np.inf
+    np.fill_diagonal(apart, np.inf)
+    assert along.max() < 1.6 * along.min()
+    assert apart.min() > along.mean()
+    assert placed(side * side, links).tobytes() == places.tobytes()
+
+
+def test_what_is_too_large_for_a_graph_is_a_heat_map() -> None:
+    n = LARGEST_NODES + 1
+    ring = np.stack([np.arange(n), (np.arange(n) + 1) % n], axis=1)
+    problem = coloring_problem(n, ring, 2)
+    picture = picture_of(problem)
+    assert isinstance(picture, Heat)
+    frame = picture.frame(problem, np.zeros(n, dtype=np.int64))
+    assert len(frame["heat"]) <= MOST_CELLS
+    assert sum(frame["heat"]) == n
+
+
+def test_a_film_ends_with_the_answer_and_tells_every_run() -> None:
+    problem = EXAMPLES["grid"].build()
+    events: list[dict[str, object]] = []
+    film = Film(picture_of(problem), events.append)
+    film.begin(problem)
+    result = solve(problem, search="neural", runs=3, steps=30, callback=film)
+    film.end(result.seconds, result.steps, result.positions, None, result.found_by)
+    points = [event for event in events if event["event"] == "point"]
+    frames = [event for event in events if event["event"] == "frame"]
+    assert {point["run"] for point in points} == {0, 1, 2}
+    assert {point["found_by"] for point in points} == {"initial", "network"}
+    assert frames[-1]["violated"] == result.violated
+    assert frames[-1]["frame"]["color"] == result.positions.tolist()  # type: ignore[index]
+    for event in frames[:-1]:
+        soft = event["frame"]["soft"]  # type: ignore[index]
+        assert len(soft["sure"]) == problem.num_variables
+        assert all(0 <= percent <= 100 for percent in soft["sure"])
+
+
+def test_a_film_of_a_long_search_stays_short() -> None:
+    from anycsp.pictures.film import FRAME_GAP, FRAMES_PER_GAP, Gap
+
+    gap = Gap(FRAME_GAP, FRAMES_PER_GAP)
+    passed = sum(gap.over(0.05 * tick) for tick in range(20 * 600))
+    assert 300 < passed < 1000
+
+
+def test_every_example_of_the_page_is_built_and_has_a_picture() -> None:
+    kinds = {picture_of(example.build()).kind for example in EXAMPLES.values()}
+    assert kinds == {"graph", "board", "schedule", "route", "heat"}
