@@ -57,7 +57,13 @@ void Run::keep_best() {
     improvements.push_back({moves, seconds, number_, 0, violation, {}});
 }
 
-void Run::verify() const {
+const std::vector<int32_t>& Run::positions() {
+    strategy_->settle();
+    return state.positions();
+}
+
+void Run::verify() {
+    strategy_->settle();
     State fresh(index_, false), kept(index_, false);
     const Problem& problem = *index_.problem;
     fresh.place(state.positions().data(), state.weights());

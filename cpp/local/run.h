@@ -91,8 +91,10 @@ class Run {
     // The range an annealing run cools through; zeros where there is none, or not yet.
     std::pair<double, double> temperatures() const;
     const std::vector<int32_t>& best_positions() const { return best_positions_; }
+    // Where the run is now.
+    const std::vector<int32_t>& positions();
     // Throws unless the state equals one computed afresh.
-    void verify() const;
+    void verify();
 
     State state;
     Random random;
@@ -124,6 +126,8 @@ class Strategy {
     virtual std::vector<Weight> weights() const { return state_.index().score.of; }
     virtual void begin() = 0;
     virtual void advance(int64_t count) = 0;
+    // Bring the run's state up to date, where moves are made on another one meanwhile.
+    virtual void settle() {}
     virtual std::pair<double, double> temperatures() const { return {0.0, 0.0}; }
 
   protected:

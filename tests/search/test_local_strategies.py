@@ -34,11 +34,24 @@ def unsatisfiable() -> Problem:
     return problem
 
 
+def list_coloring(vertices: int = 40) -> Problem:
+    """A random graph near the threshold of three colours; every vertex has two to four of its own."""
+    rng = np.random.default_rng(9)
+    problem = Problem()
+    colors = [rng.choice(np.arange(3, 7), int(rng.integers(2, 5)), replace=False).tolist() for _ in range(vertices)]
+    color = [problem.add_variable(own) for own in colors]
+    for x, y in rng.integers(vertices, size=(3 * vertices, 2)):
+        if x != y:
+            problem.add(color[x] != color[y])
+    return problem
+
+
 PROBLEMS = {
     "sat": lambda: drawn("sat", n=60),
     "maxsat": lambda: drawn("maxsat", n=60),
     "maxcut": lambda: drawn("maxcut", n=60),
     "coloring": unsatisfiable,
+    "list coloring": list_coloring,
     "rb": lambda: drawn("rb", n=15),
     "mixed": lambda: mixed(3),
     "mixed too": lambda: mixed(4),
@@ -65,7 +78,7 @@ def test_the_state_is_true_after_any_number_of_moves(kind: str, strategy: str) -
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("kind", ["maxsat", "rb", "mixed"])
+@pytest.mark.parametrize("kind", ["maxsat", "rb", "mixed", "list coloring"])
 def test_results_do_not_depend_on_threads_or_pauses(kind: str, strategy: str) -> None:
     graph = compile_graph(PROBLEMS[kind]())
     results = []

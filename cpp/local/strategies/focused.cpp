@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "local/run.h"
+#include "local/strategies/focused_coloring.h"
 
 namespace anycsp::local {
 namespace {
@@ -14,9 +14,7 @@ constexpr unsigned kFeatures = kCounts | kViolated;
 
 class Focused : public Stepping<Focused> {
   public:
-    // The default is the best of 0.1 to 0.5 on 3- and 5-colourings of random graphs near their threshold.
-    Focused(Run& run, Parameters& parameters)
-        : Stepping(run), problem_(*run.state.index().problem), eta_(parameters.get("eta", 0.3, 0.0, 1.0)) {}
+    Focused(Run& run, double eta) : Stepping(run), problem_(*run.state.index().problem), eta_(eta) {}
 
     void begin() override {
         // Weights are integers of some unit: the mean of those of one violated constraint is what η is about.
@@ -55,7 +53,10 @@ class Focused : public Stepping<Focused> {
 }  // namespace
 
 std::unique_ptr<Strategy> make_focused(Run& run, Parameters& parameters) {
-    return std::make_unique<Focused>(run, parameters);
+    // The default is the best of 0.1 to 0.5 on 3- and 5-colourings of random graphs near their threshold.
+    const double eta = parameters.get("eta", 0.3, 0.0, 1.0);
+    if (FocusedColoring::fits(run.state.index())) return std::make_unique<FocusedColoring>(run, eta);
+    return std::make_unique<Focused>(run, eta);
 }
 
 }  // namespace anycsp::local
