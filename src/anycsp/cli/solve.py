@@ -40,6 +40,9 @@ EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20, "optimal": 30}
 LEAST_SECONDS = 0.1
 """Of search after reading, or as many as were asked for where that is less."""
 
+LEAST_READING = 0.5
+"""Seconds of reading, or as many as were asked for where that is less: files that are not enormous take less."""
+
 WRITING_SECONDS = 1e-6
 """Per variable, for the answer to be written."""
 
@@ -245,9 +248,12 @@ class Clock:
         return Clock(DEFAULT_SECONDS if time_limit is None and steps is None else time_limit, began)
 
     def read_until(self) -> Deadline:
-        """A file is given up where reading it takes the whole limit by itself: a busy machine may take as long to start
-        the program, and a small file is then still worth the moment that it takes."""
-        return Deadline.after(self.time_limit)
+        """A file is given up at the limit; but where starting has used that up, as it does on a busy machine, a small
+        file is still worth the moment that it takes."""
+        if self.time_limit is None:
+            return NEVER
+        end = Deadline.after(self.time_limit, self.began)
+        return Deadline(max(end.at, Deadline.after(min(LEAST_READING, self.time_limit)).at))
 
     def search_until(self, variables: int) -> Deadline:
         """The limit less the time to write the answer; but a small problem is solved in a moment, where starting and

@@ -28,7 +28,7 @@ Positions = npt.NDArray[np.integer[Any]]
 
 
 def _values_in_order(problem: Problem, positions: Positions) -> list[str]:
-    return value_lines(problem.assignment(positions).values())
+    return value_lines(problem.external(positions))
 
 
 @dataclass(frozen=True)

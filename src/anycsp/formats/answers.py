@@ -26,20 +26,16 @@ class Answer:
     claims: dict[str, Any] = field(default_factory=dict)
 
 
-def lines_of(tokens: Iterable[str], width: int = _WIDTH) -> list[str]:
-    """Tokens as `v` lines of bounded length."""
-    lines, line = [], "v"
-    for token in tokens:
-        if len(line) + len(token) >= width and line != "v":
-            lines.append(line)
-            line = "v"
-        line += " " + token
-    return [*lines, line]
+def lines_of(tokens: Sequence[str], width: int = _WIDTH) -> list[str]:
+    """Tokens as `v` lines of bounded length, as many on each as fit whichever they are: there may be a million."""
+    longest = max(map(len, tokens), default=0)
+    each = max(1, (width - 1) // (longest + 1))
+    return ["v " + " ".join(tokens[at : at + each]) for at in range(0, len(tokens), each)] or ["v"]
 
 
-def value_lines(values: Iterable[int | str]) -> list[str]:
+def value_lines(values: Sequence[int | str]) -> list[str]:
     """`v` lines of values in variable order; labels are quoted as JSON strings, so they may hold anything."""
-    return lines_of(json.dumps(v, ensure_ascii=False) if isinstance(v, str) else str(v) for v in values)
+    return lines_of([json.dumps(v, ensure_ascii=False) if isinstance(v, str) else str(v) for v in values])
 
 
 def read_values(text: str) -> Values:

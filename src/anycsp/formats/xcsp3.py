@@ -149,24 +149,34 @@ def _parser_of(xparser: Any, root: Any, source: Source) -> Any:
 def _check_claims(root: Any, parser: Any, source: Source) -> None:
     """Refuse, before pycsp3 builds anything, what a short text claims: deep nesting, numbers beyond 64 bits, values
     repeated a billion times, arrays with more cells than the file has bytes."""
-    level, depth = [root], 0
+    level, depth, deepest = [root], 0, DEPTH.value
     while level:
         depth += 1
         for element in level:
-            parser.where = f"<{shown(element.tag)[1:-1]}>: "
-            DEPTH.check(depth)
-            for text in (element.text or "", *element.attrib.values()):
-                if long := _LONG.search(text):
-                    raise ProblemError(f"a number of more than 18 digits: {shown(long.group())}")
-            text = element.text or ""
-            DEPTH.check(_brackets(text))
-            if "x" in text:
-                source.budget.spend(REPETITIONS, sum(int(match) for match in _REPEATED.findall(text)))
+            try:
+                _check_element(element, depth, deepest, source)
+            except ProblemError:
+                parser.where = f"<{shown(element.tag)[1:-1]}>: "
+                raise
         level = [child for element in level for child in element]
     parser.where = "<variables>: "
     for array in root.iterfind("./variables/array"):
         sizes = [int(size) for size in re.findall(r"\[([0-9]+)\]", array.attrib.get("size", ""))]
         source.budget.spend(CELLS, math.prod(sizes), free=len(source.data))
+
+
+def _check_element(element: Any, depth: int, deepest: int, source: Source) -> None:
+    """Of many thousands, as a rule: so the limit is looked up by the caller."""
+    text = element.text or ""
+    if depth > deepest:
+        DEPTH.check(depth)
+    for part in (text, *element.attrib.values()):
+        if long := _LONG.search(part):
+            raise ProblemError(f"a number of more than 18 digits: {shown(long.group())}")
+    if text.count("(") > deepest:  # otherwise it is not deeper than that either
+        DEPTH.check(_brackets(text))
+    if "x" in text:
+        source.budget.spend(REPETITIONS, sum(int(match) for match in _REPEATED.findall(text)))
 
 
 def _is_flat_matrix(constraint: Any, child: Any) -> bool:
@@ -180,8 +190,6 @@ def _is_flat_matrix(constraint: Any, child: Any) -> bool:
 
 def _brackets(text: str) -> int:
     """How deep the brackets of an expression, or of a list of tuples, go."""
-    if text.count("(") <= DEPTH.value:  # then not deeper than that either
-        return 0
     characters = np.frombuffer(text.encode("ascii", errors="replace"), np.uint8)
     characters = characters[(characters == ord("(")) | (characters == ord(")"))]
     return int(np.cumsum(np.where(characters == ord("("), 1, -1)).max())

@@ -65,7 +65,7 @@ class _Board:
     def begin(self, trial: int) -> bool:
         """The child begins a trial; False where it should not."""
         stop = self._FORM.unpack_from(self._page)[-1]
-        spent, queued = time.process_time(), _queued_of(os.getpid())
+        spent, queued = time.process_time(), queued_of(os.getpid())
         self._FORM.pack_into(self._page, 0, trial, time.monotonic(), spent, queued, stop)
         return not stop
 
@@ -81,7 +81,7 @@ class _Board:
         """Whether the trial under way has worked for too long, or slept for far too long. Time in which it could not
         work, because others did, is neither: on a busy machine, the clock on the wall says little."""
         _, began, spent, queued, _ = self._FORM.unpack_from(self._page)
-        asleep = time.monotonic() - began - max(0.0, _queued_of(pid) - queued)
+        asleep = time.monotonic() - began - max(0.0, queued_of(pid) - queued)
         return bool(_work_of(pid) - spent > seconds or asleep > ASLEEP * seconds)
 
 
@@ -93,7 +93,7 @@ def _work_of(pid: int) -> float:
         return 0.0
 
 
-def _queued_of(pid: int) -> float:
+def queued_of(pid: int) -> float:
     """Seconds that the threads of a process have waited for a processor."""
     nanoseconds = 0
     for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):

@@ -874,12 +874,19 @@ class Problem(GlobalConstraints):
 
     def assignment(self, positions: npt.NDArray[np.integer[Any]]) -> dict[str, Value]:
         """The assignment by name, in labels where the domain has them; without auxiliary variables."""
+        names: Iterable[str] = self._names
+        if self.definitions:
+            names = (name for x, name in enumerate(self._names) if x not in self.definitions)
+        return dict(zip(names, self.external(positions), strict=True))
+
+    def external(self, positions: npt.NDArray[np.integer[Any]]) -> list[Value]:
+        """What `assignment` has, in variable order."""
         values: list[Value] = self.values(positions).tolist()
         if any(domain.labels is not None for domain in self._interned.values()):
             values = [d.external(p) for d, p in zip(self._domain_of, np.asarray(positions).tolist(), strict=True)]
         if not self.definitions:
-            return dict(zip(self._names, values, strict=True))
-        return {name: values[x] for x, name in enumerate(self._names) if x not in self.definitions}
+            return values
+        return [value for x, value in enumerate(values) if x not in self.definitions]
 
     def values(self, positions: npt.NDArray[np.integer[Any]]) -> IntArray:
         """The integer each variable takes, in variable order."""

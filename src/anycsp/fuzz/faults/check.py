@@ -6,26 +6,33 @@ import json
 import os
 import re
 import resource
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NoReturn
 
+from anycsp.__main__ import main
 from anycsp.errors import AnyCSPError
 from anycsp.formats import read
 from anycsp.fuzz.files.check import judge_errors
+from anycsp.fuzz.guarded import queued_of
 from anycsp.fuzz.models.draw import CONFIG
 from anycsp.fuzz.outcome import expect, expect_one_line, template
 
-SEARCH_SECONDS = 1.0
+SEARCH_SECONDS = 0.4
 """Of a search: most faults are to fall into it, or into what comes before."""
 LONGEST = 60.0
-"""Seconds from a signal to the end; far more than is promised, since the machine may be busy."""
+"""Seconds of a process from a signal to its end; far more than is promised."""
+LOOK = 2.0
+"""Seconds between two looks at a process that has nothing to say."""
 INTERRUPTED = {"SIGINT": 130, "SIGTERM": 143}
 """What a shell is told of a program that a signal ended."""
 
@@ -65,9 +72,17 @@ def _prepared(case: Any, folder: Path) -> tuple[list[str], list[Path]]:
 
 
 @cache
-def _undisturbed(command: str, variables: int) -> float:
+def _undisturbed(command: str, variables: int, start: str) -> float:
     """Roughly how many seconds a command takes on this machine: it is measured once, without a fault."""
-    case = {"command": command, "fault": "none", "moment": 1.0, "variables": variables, "seed": 0, "bytes": 0}
+    case = {
+        "command": command,
+        "start": start,
+        "fault": "none",
+        "moment": 1.0,
+        "variables": variables,
+        "seed": 0,
+        "bytes": 0,
+    }
     with tempfile.TemporaryDirectory(prefix="anycsp-fuzz-") as folder:
         began = time.monotonic()
         _run(case, _prepared(case, Path(folder))[0], Path(folder))
@@ -76,11 +91,21 @@ def _undisturbed(command: str, variables: int) -> float:
 
 def _run(case: Any, arguments: list[str], folder: Path) -> tuple[int, str, str]:
     fault = case["fault"]
-    moment = case["moment"] * _undisturbed(case["command"], case["variables"]) if fault.startswith("SIG") else 0.0
+    start = case.get("start", "fresh")
+    moment = case["moment"] * _undisturbed(case["command"], case["variables"], start) if fault[:3] == "SIG" else 0.0
 
     def small_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (case["bytes"], case["bytes"]))
 
+    process = (_forked if start == "forked" else _fresh)(arguments, folder, fault, small_disk)
+    if fault.startswith("SIG"):
+        time.sleep(moment)
+        process.send_signal(signal.Signals[fault])
+    out, err = _to_the_end(process)
+    return process.returncode, (out or b"").decode(), err.decode()
+
+
+def _fresh(arguments: list[str], folder: Path, fault: str, small_disk: Callable[[], None]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         [sys.executable, "-m", "anycsp", *arguments],
         cwd=folder,
@@ -93,16 +118,102 @@ def _run(case: Any, arguments: list[str], folder: Path) -> tuple[int, str, str]:
         assert process.stdout is not None
         process.stdout.close()
         process.stdout = None
-    elif fault.startswith("SIG"):
-        time.sleep(moment)
-        process.send_signal(signal.Signals[fault])
+    return process
+
+
+class _Forked:
+    """As much of `subprocess.Popen` as is used here, for a child that is a copy of this process."""
+
+    def __init__(self, body: Callable[[], None], *, heard: bool) -> None:
+        pipes = [os.pipe(), os.pipe()]
+        self.pid = os.fork()
+        if self.pid == 0:
+            for (reading, writing), stream in zip(pipes, (1, 2), strict=True):
+                os.close(reading)
+                os.dup2(writing, stream)
+            _as_a_program(body)
+        for _, writing in pipes:
+            os.close(writing)
+        self._streams = {reading: b"" for reading, _ in pipes}
+        self._out, self._err = self._streams
+        self._open = [self._out, self._err]
+        if not heard:
+            self._leave(self._out)
+        self.returncode = 0
+
+    def _leave(self, stream: int) -> None:
+        self._open.remove(stream)
+        os.close(stream)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
+        while self._open:
+            ready = select.select(self._open, [], [], timeout)[0]
+            if not ready:
+                raise subprocess.TimeoutExpired("a forked command", timeout or 0.0)
+            for stream in ready:
+                received = os.read(stream, 1 << 16)
+                self._streams[stream] += received
+                if not received:
+                    self._leave(stream)
+        self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._streams[self._out], self._streams[self._err]
+
+
+def _forked(arguments: list[str], folder: Path, fault: str, small_disk: Callable[[], None]) -> _Forked:
+    import anycsp.cli.convert
+    import anycsp.cli.generate
+    import anycsp.cli.solve
+    import anycsp.search  # noqa: F401 — all that a child would import
+
+    def body() -> None:
+        os.chdir(folder)
+        if fault == "full disk":
+            small_disk()
+        sys.argv = ["anycsp", *arguments]
+        main()
+
+    return _Forked(body, heard=fault != "closed pipe")
+
+
+def _as_a_program(body: Callable[[], None]) -> NoReturn:
+    """Run it as Python runs a program: the code of its `sys.exit`, and its output written out, at the end."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    code = 1
     try:
-        out, err = process.communicate(timeout=LONGEST)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise
-    return process.returncode, (out or b"").decode(), err.decode()
+        sys.stdout, sys.stderr = (open(stream, "w", 1, closefd=False) for stream in (1, 2))  # noqa: SIM115
+        body()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+        try:
+            sys.stdout.flush()
+        except OSError:
+            code = 120  # as Python has it
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _to_the_end(process: subprocess.Popen[bytes] | _Forked) -> tuple[bytes, bytes]:
+    """What it says until it ends. Time in which it waited for a processor does not count: that is the machine's."""
+    began, queued = time.monotonic(), queued_of(process.pid)
+    while True:
+        try:
+            return process.communicate(timeout=LOOK)
+        except subprocess.TimeoutExpired:
+            waited = max(0.0, queued_of(process.pid) - queued)
+            if time.monotonic() - began - waited > LONGEST:
+                process.kill()
+                process.communicate()
+                raise
 
 
 def _judge(case: Any, code: int, out: str, err: str) -> None:

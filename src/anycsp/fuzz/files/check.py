@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import resource
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from anycsp.cli import run
+from anycsp.fuzz.files.draw import SEARCH, TRACE
 from anycsp.fuzz.outcome import expect, expect_one_line, template
 
 CPU_SECONDS = 8.0
@@ -21,7 +23,6 @@ CPU_SECONDS = 8.0
 MEMORY = 6 << 30
 """Address space: what asks for more would be killed, or kill others, on many machines."""
 CODES = {"solve": (0, 10, 20, 30, 2), "hint": (0, 10, 20, 30, 2), "check": (0, 1, 2), "info": (0, 2), "convert": (0, 2)}
-SEARCH = ("--steps", "30", "--time-limit", "0.5", "--threads", "1", "--json")
 
 
 @cache
@@ -44,10 +45,11 @@ def check(case: Any) -> str:
 
 
 def _checked(case: Any, file: Path, answer: Path) -> str:
-    command, options = case["command"], case["options"]
+    command, options, trace = case["command"], case["options"], file.parent / "trace.jsonl"
+    search = [str(trace) if option == TRACE else option for option in case.get("search", SEARCH)]
     arguments = {
-        "solve": ["solve", str(file), *SEARCH, *options],
-        "hint": ["solve", str(file), *SEARCH, *options, "--hint", str(answer)],
+        "solve": ["solve", str(file), *search, *options],
+        "hint": ["solve", str(file), *search, *options, "--hint", str(answer)],
         "check": ["check", str(file), str(answer), *options],
         "info": ["info", str(file), *options],
         "convert": ["convert", str(file), str(file.parent / "out.json"), *options[: 0 if "--colors" in options else 2]],
@@ -55,6 +57,8 @@ def _checked(case: Any, file: Path, answer: Path) -> str:
     code, out, err = ran(arguments)
     expect(code in CODES[command], f"{command} ends with code {code}: {template(err)}")
     judge_errors(code, err)
+    for line in trace.read_text().splitlines() if trace.exists() else ():
+        json.loads(line)
     if command in ("solve", "hint") and code != 2:
         answer.write_text(out, encoding="utf-8")
         code, told, err = ran(["check", str(file), str(answer), *options])

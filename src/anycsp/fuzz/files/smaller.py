@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from anycsp.fuzz.files.draw import SEARCH
 from anycsp.fuzz.files.mutate import TOKEN
 
 MOST_PARTS = 400
@@ -14,6 +15,10 @@ MOST_PARTS = 400
 def smaller(case: Any) -> Iterator[Any]:
     if case["options"]:
         yield {**case, "options": []}
+    if case.get("search", SEARCH) != SEARCH:
+        yield {**case, "search": SEARCH}
+        for at in range(len(case["search"])):
+            yield {**case, "search": case["search"][:at] + case["search"][at + 1 :]}
     for key in ("data", "answer"):
         if key in case:
             for text in shorter(case[key]):

@@ -43,6 +43,8 @@ SOLUTIONS = 3
 """How many are asked for at a time."""
 CORE_SECONDS = 60.0
 """Far more than the core of so few constraints takes, on a busy machine too."""
+NO_LIMIT = 3600.0
+"""Seconds: searches that end by themselves are told of no limit that a busy machine could make them meet."""
 SAMPLED = 3
 """Assignments of a case that are counted by the problem and by the checker too."""
 
@@ -195,6 +197,7 @@ def search_options(case: Case, problem: Problem) -> SearchOptions:
         model=_model(choose_model(problem)) if search in ("neural", "hybrid") else "auto",
         search=search,
         steps=None if steps is None else min(steps, most),
+        time_limit=NO_LIMIT if steps is None else None,
         runs=asked["runs"],
         seed=asked["seed"],
         hint=None if hint is None else {problem.names[int(x)]: value for x, value in hint.items()},
