@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -315,8 +316,6 @@ def _leading(shares: Mapping[str, float]) -> Schedule:
 
 def _compact(text: str) -> str:
     """Lists and tables of numbers on one line."""
-    import re
-
     return re.sub(r"([\[{])\s+([^][{}]*?)\s+([\]}])", lambda m: m[1] + re.sub(r"\s+", " ", m[2]) + m[3], text)
 
 

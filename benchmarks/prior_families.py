@@ -1,4 +1,4 @@
-"""Families of instances that the learned prior is trained and judged on: drawn from a seed, hard for a second or less.
+"""Families of instances that the learned prior is trained and judged on, drawn from a seed.
 
 `FAMILIES[name](index)` is instance `index`. Names before a colon are groups: what is left out together when the prior
 is judged on a family that it has not seen.
@@ -100,8 +100,7 @@ def car_sequencing(index: int) -> Problem:
 
 
 def graceful(index: int) -> Problem:
-    """Different labels 0 … edges for the vertices of a random tree or wheel-like graph; edges differ by different
-    numbers."""
+    """Different labels for the vertices of a random tree, so that all edges have different differences."""
     rng = random.Random(2000 + index)
     n = 16 + 2 * (index % 8)
     edges = [(i, rng.randrange(i)) for i in range(1, n)]
@@ -173,8 +172,7 @@ def resources(index: int) -> Problem:
 
 
 def golfers(index: int) -> Problem:
-    """Weeks of groups of players, no two in one group twice: pairs of weeks by a code of both groups, all different
-    within it where they would meet."""
+    """Weeks of groups of players: for any two weeks, no two players are in one group in both."""
     groups, size, weeks = [(6, 3, 4), (5, 4, 3), (6, 3, 5), (7, 3, 5), (6, 4, 4), (8, 4, 4), (8, 4, 5)][index % 7]
     problem = Problem(f"golfers {groups}-{size}-{weeks}")
     players = groups * size
@@ -186,7 +184,7 @@ def golfers(index: int) -> Problem:
     return problem
 
 
-def assignment_of_courses(index: int) -> Problem:
+def jobs_with_wishes(index: int) -> Problem:
     """Jobs to machines: capacities hard, a soft wish per job with a weight."""
     rng = random.Random(6000 + index)
     jobs, machines = rng.choice([20, 40, 60]), 5
@@ -264,7 +262,7 @@ FAMILIES: Mapping[str, Callable[[int], Problem]] = {
     "positive-tables": positive_tables,
     "resources": resources,
     "golfers": golfers,
-    "jobs": assignment_of_courses,
+    "jobs": jobs_with_wishes,
 }  # fmt: skip
 
 

@@ -21,10 +21,11 @@ from anycsp.fuzz.problems.variants import varied
 from anycsp.graph import compile_graph
 from anycsp.model.description import describe
 from anycsp.model.problem import Problem, Violation
+from anycsp.model.structure import is_decision
 from anycsp.neural.models import Model, load_model
 from anycsp.presolve.network import required
 from anycsp.presolve.reduce import Presolved, presolved
-from anycsp.search.choose import choose_model
+from anycsp.search.choose import choose_model, choose_schedule
 from anycsp.search.driver import Limits, drive
 from anycsp.search.engines import portfolio
 from anycsp.search.exact.core import unsatisfiable_core
@@ -259,7 +260,8 @@ def _behind_solve(case: Case, problem: Problem, options: SearchOptions) -> Resul
     plan = plan_for(problem, options)
     prepared = _prepared(problem, options)
     if case["options"]["engine"] == "portfolio":
-        engine: Any = portfolio(prepared, plan, options)
+        schedule = choose_schedule(prepared.problem, prepared.graph, is_decision(prepared.whole), plan.heuristic)
+        engine: Any = portfolio(prepared, plan, options, schedule)
     elif case["options"]["engine"] == "invariants":
         engine = _invariants(prepared, plan.runs, options.seed)
     else:
