@@ -214,11 +214,15 @@ Model::TableFunction& Model::table_function(int32_t c, int32_t slot) {
     const Family& f = family(c);
     const bool dense = f.kind == Kind::dense;
     const int64_t relation = dense ? f.base[row(c)] : -1 - f.relation[row(c)];
-    const auto [at, fresh] = table_functions_.try_emplace({relation, slot - begin(c)});
-    TableFunction& result = at->second;
-    const std::vector<int64_t> stride = fresh ? strides(c, slot) : std::vector<int64_t>{};
-    if (stride.empty() || (!dense && !f.allowed[f.relation[row(c)]])) return result;
     const int32_t x = problem_->scope[slot], arity = end(c) - begin(c);
+    const std::vector<int64_t> stride = strides(c, slot);
+    // Relations are of positions: over other domains the same one is another function.
+    std::vector<int64_t> key{relation, slot - begin(c)};
+    key.insert(key.end(), stride.begin(), stride.end());
+    for (int32_t v = 0; v < problem_->domain_size(x); ++v) key.push_back(value(x, v));
+    const auto [at, fresh] = table_functions_.try_emplace(std::move(key));
+    TableFunction& result = at->second;
+    if (!fresh || stride.empty() || (!dense && !f.allowed[f.relation[row(c)]])) return result;
     int64_t cells = 1;
     for (int32_t s = begin(c); s < end(c); ++s)
         if (s != slot) cells *= problem_->domain_size(problem_->scope[s]);

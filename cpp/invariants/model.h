@@ -138,8 +138,8 @@ class Model {
     int32_t mark_ = 0;
     int32_t bounded_ = -1;           // the variable that is the objective and only bounded by constraints
     std::vector<int32_t> bounding_;  // those constraints
-    std::map<std::pair<int64_t, int32_t>, TableFunction>
-        table_functions_;                        // by relation (dense first) and place in scope
+    std::map<std::vector<int64_t>, TableFunction>
+        table_functions_;                        // by relation (dense first), place in scope and domains
     std::map<int64_t, int32_t> truth_function_;  // by relation
     std::vector<Group> groups_;
     std::vector<int32_t> group_of_, variable_node_, roots_, decisions_;

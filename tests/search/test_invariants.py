@@ -78,6 +78,28 @@ def test_after_any_moves_the_counts_equal_a_recount(family: Family, seed: int) -
         check_count(problem, search)
 
 
+@settings(max_examples=60)
+@given(seed=st.integers(0, 1 << 30))
+def test_one_relation_of_positions_over_other_domains_defines_other_values(seed: int) -> None:
+    """Costs 0 or 1, 0 or 10, … of the same pairs of positions: once all of them were those of the first."""
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    costs = [rng.integers(3, size=(3, 3))] * 3 if rng.integers(2) else list(rng.integers(3, size=(3, 3, 3)))
+    for k, table in enumerate(costs):
+        x, y = problem.add_variable([k, k + 2, 9]), problem.add_variable([0, 3, 4 + k, 20][: 3 + int(rng.integers(2))])
+        cost = problem.add_variable([0, 10**k, 2 * 10**k])
+        rows = [
+            (int(problem.domain(x).values[i]), int(problem.domain(y).values[j]), int(table[i, j]) * 10**k)
+            for i in range(3)
+            for j in range(3)
+        ]
+        problem.add_table([x, y, cost], rows)
+    search = search_for(problem, seed)
+    for moves in (0, 1, 20):
+        search.advance(moves, 1e9)
+        check_count(problem, search)
+
+
 @settings(max_examples=100)
 @given(seed=st.integers(0, 1 << 30))
 def test_families_together_and_an_objective(seed: int) -> None:

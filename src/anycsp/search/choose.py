@@ -140,7 +140,7 @@ def choose_parameters(strategy: str, graph: ConstraintValueGraph, heuristic: Heu
     """What a strategy is told beside its defaults."""
     tuned = dict(heuristic.parameters.get(strategy, {}))
     if strategy == "focused" and "eta" not in tuned:
-        tuned["eta"] = min(1.0, prior.FOCUS / max(2, int(graph.domains.sizes.max())))
+        tuned["eta"] = prior.FOCUS * max(2, int(graph.domains.sizes.max())) ** prior.FOCUS_EXPONENT
     return tuned
 
 

@@ -54,7 +54,7 @@ PARAMETERS: Mapping[str, Mapping[str, Parameter]] = {
         "limit": Parameter(2, 1000, 100, "most that a soft constraint's weight grows by", True, True),
     },
     "focused": {
-        "eta": Parameter(0.01, 0.9, None, "chance of a move that violates one more; 1.05 over the values", True)
+        "eta": Parameter(0.01, 0.9, None, "chance of a move that violates one more; by the number of values", True)
     },
 }
 """By strategy of `cpp/local/strategies`."""
