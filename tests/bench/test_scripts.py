@@ -42,6 +42,7 @@ SMOKE = [
     Smoke("startup.py", "--smoke", "import anycsp"),
     Smoke("tuned.py", "knapsack knapsack --set items=20 --seconds 0.05 --instances 2 --seeds 1", "as fast on 2 inst"),
     Smoke("limits.py", "--smoke --out limits", "late by CPU"),
+    Smoke("scale.py", "--edges 6000 --seconds 0.1", '"edges": 6000'),
     Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
     Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
