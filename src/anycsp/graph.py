@@ -141,7 +141,7 @@ def compile_graph(
     then searched as in the paper: as few violated as can be.
     """
     batch = [problems] if not isinstance(problems, Sequence) else list(problems)
-    check_memory(batch, memory_limit)
+    check_memory(batch, memory_limit, hidden=1)  # a network's states are its engine's
     by_family: dict[type[Block], list[Block]] = {}
     variables = constraints = 0
     variable_instance, constraint_offset = [], []

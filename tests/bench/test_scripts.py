@@ -47,6 +47,7 @@ SMOKE = [
         "geometric mean over 3 families",
     ),
     Smoke("limits.py", "--smoke --out limits", "late by CPU"),
+    Smoke("scale.py", "--edges 6000 --seconds 0.1", '"edges": 6000'),
     Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
     Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),

@@ -23,6 +23,7 @@ from anycsp.cli.tune import tune
 from anycsp.cluster.workers import ERROR, Task, open_workers
 from anycsp.errors import AnyCSPError
 
+os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # before it is imported
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.slow
 FILES, STEPS = 8, 1_500_000
@@ -55,7 +56,6 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     two = Cluster()
     yield two
     ray.shutdown()

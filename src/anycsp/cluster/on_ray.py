@@ -44,10 +44,11 @@ class RayWorkers(Workers):
     def __init__(self, address: str = "") -> None:
         """Those of the cluster at `address`, else of RAY_ADDRESS, else of one that is started here, which listens to
         this machine only and ends with this object."""
-        self._ray = _ray()
+        address = address or os.environ.get("RAY_ADDRESS", "")
+        self._ray = _ray(stays_here=not address or address.startswith(LOOPBACK))
         self._own = not self._ray.is_initialized()
         if self._own:
-            self._connect(address or os.environ.get("RAY_ADDRESS", ""))
+            self._connect(address)
         self._boards: list[Any] = []
 
     def _connect(self, address: str) -> None:
@@ -55,7 +56,7 @@ class RayWorkers(Workers):
         if not address:
             options |= {"num_cpus": available_threads(), "include_dashboard": False}
         if not address or address.startswith(LOOPBACK):
-            options["_node_ip_address"] = LOOPBACK  # Ray would else look for a node at the address of this host
+            options["_node_ip_address"] = LOOPBACK
         try:
             self._ray.init(address=address or "local", **options)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -131,8 +132,11 @@ def _call(function: Callable[..., Any], arguments: tuple[Any, ...], seconds: flo
             watch.cancel()
 
 
-def _ray() -> Any:
+def _ray(stays_here: bool) -> Any:
+    """`stays_here`: the cluster is one of the loopback interface, and nothing is to leave that."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+    if stays_here:  # Ray replaces 127.0.0.1 by this host's address elsewhere, unless told that it is not in a cluster
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
         import ray
     except ImportError:
