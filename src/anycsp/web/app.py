@@ -66,5 +66,5 @@ async def _in_one_line(request: Request, error: Exception) -> JSONResponse:
 async def _with_all_methods(request: Request, error: Exception) -> JSONResponse:
     """A path may have several routes, of which the first alone would be named."""
     routes = [route for route in request.app.routes if isinstance(route, APIRoute)]
-    allowed = {m for route in routes if route.path_regex.match(request.url.path) for m in route.methods}
+    allowed = {m for route in routes if route.path_regex.match(request.url.path) for m in route.methods or ()}
     return JSONResponse({"detail": "method not allowed"}, 405, {"Allow": ", ".join(sorted(allowed))})
