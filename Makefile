@@ -7,7 +7,7 @@ CPP := $(shell find cpp -name '*.cpp' -o -name '*.h')
 NATIVE := CMakeLists.txt $(CPP)
 WORKERS ?= 2
 
-.PHONY: install demo java minizinc test check format docs sanitize fuzz fuzz-short bench-quick clean
+.PHONY: install demo java minizinc chromium test check format docs sanitize fuzz fuzz-short bench-quick clean
 
 install: $(INSTALLED) ## the package with everything it can use, editable, in .venv
 
@@ -43,7 +43,12 @@ minizinc: ## MiniZinc for the tests of fzn-anycsp, where it may be installed
 	@command -v minizinc >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -y -q minizinc; } \
 	  || echo "no MiniZinc: the tests that need it are skipped"
 
-test: install java minizinc ## all tests, the fast ones first
+# A browser for the tests of the page; where it cannot be installed those are skipped.
+chromium: ## Chromium for the tests of anycsp serve, where it may be installed
+	@command -v chromedriver >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q chromium chromium-driver; } \
+	  || echo "no Chromium: the tests that need a browser are skipped"
+
+test: install java minizinc chromium ## all tests, the fast ones first
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 

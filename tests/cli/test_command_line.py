@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from repository import ROOT
 
 from anycsp import Problem, native
 from anycsp.cli import COMMANDS, run
@@ -709,3 +710,33 @@ def test_generate_lists_parameters_and_takes_a_number_for_a_range(tmp_path: Path
     assert read(next(tmp_path.glob("*.cnf"))).num_constraints == 60
     assert run(["generate", "maxcut", "--set", "n=20", "--set", "p=1", "--out", str(tmp_path)]) == 0
     assert read(next(tmp_path.glob("*.rud"))).num_constraints == 190
+
+
+def test_animate_writes_a_film_that_moves(tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("matplotlib")
+    from PIL import Image
+
+    petersen = str(ROOT / "examples" / "petersen.col")
+    film = tmp_path / "film.gif"
+    assert (
+        run(["animate", petersen, "--colors", "3", "--search", "neural", "--time-limit", "1", "--out", str(film)]) == 0
+    )
+    assert "frames" in capsys.readouterr().out
+    with Image.open(film) as opened:
+        assert opened.format == "GIF"
+        assert opened.n_frames > 1
+
+
+def test_animate_refuses_what_it_cannot_write(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    petersen = str(ROOT / "examples" / "petersen.col")
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    for arguments, words in (
+        (["--colors", "3", "--out", str(tmp_path / "x.mp4")], "needs ffmpeg"),
+        (["--colors", "3", "--out", str(tmp_path / "x.txt")], ".gif or .mp4"),
+        (["--out", str(tmp_path / "x.gif")], "--colors"),
+        (["--colors", "3", "--out", str(tmp_path / "missing" / "x.gif")], "missing"),
+    ):
+        assert run(["animate", petersen, *arguments]) == 2
+        error = capsys.readouterr().err
+        assert words in error
+        assert error.count("\n") == 1

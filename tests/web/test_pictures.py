@@ -184,7 +184,7 @@ def test_a_film_ends_with_the_answer_and_tells_every_run() -> None:
     assert {point["found_by"] for point in points} == {"initial", "network"}
     assert frames[-1]["violated"] == result.violated
     assert frames[-1]["frame"]["color"] == result.positions.tolist()  # type: ignore[index]
-    for event in frames[:-1]:
+    for event in frames[1:-1]:
         soft = event["frame"]["soft"]  # type: ignore[index]
         assert len(soft["sure"]) == problem.num_variables
         assert all(0 <= percent <= 100 for percent in soft["sure"])

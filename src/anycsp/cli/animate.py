@@ -86,7 +86,9 @@ def _write(out: Path, picture: dict[str, Any], frames: list[dict[str, Any]]) -> 
     from anycsp.pictures.paint import paint
 
     if picture["kind"] == "schedule":
-        picture = {**picture, "last": max(event["frame"]["end"] for event in frames)}  # one scale for all
+        # One scale for all frames; that of schedules that hold, since the others reach to the end of time.
+        ends = [event["frame"]["end"] for event in frames if event["violated"] == 0]
+        picture = {**picture, "last": max(ends, default=picture["last"])}
     figure, axes = plt.subplots(figsize=(6, 6.4))
     writer = (PillowWriter if out.suffix.lower() == ".gif" else FFMpegWriter)(fps=FRAMES_PER_SECOND)
     with writer.saving(figure, str(out), dpi=80):

@@ -96,7 +96,9 @@ def _traces(paths: Sequence[Path], log_time: bool) -> Any:
     found: dict[str, str] = {}
     for number, path in enumerate(paths):
         seconds, best, finders = best_by_time(path)
-        axis.step(seconds, best, where="post", label=path.stem, color=f"C{number}", linestyle=LINES[number % len(LINES)])
+        axis.step(
+            seconds, best, where="post", label=path.stem, color=f"C{number}", linestyle=LINES[number % len(LINES)]
+        )
         for at, value, finder in zip(seconds, best, finders, strict=True):
             found[finder] = MARKERS.get(finder, STRATEGY)
             axis.plot(at, value, marker=found[finder], color=f"C{number}", markersize=5)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import signal
+import socket
 from pathlib import Path
 
 import click
@@ -66,12 +68,12 @@ def serve(
         make_app(settings), log_level="warning", timeout_graceful_shutdown=2, server_header=False,
         limit_concurrency=500, h11_max_incomplete_event_size=1 << 16,
     )  # fmt: skip
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)  # which the server sends itself once more when it has ended for one
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def _listener(host: str, port: int):  # type: ignore[no-untyped-def]
-    import socket
-
+def _listener(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)

@@ -63,8 +63,9 @@ class Film:
         seconds = round(self._before + progress.seconds, 4)
         self._tell_points(progress)
         self._due = self._due or progress.improved
-        leaning = None if progress.leaning is None else progress.leaning()
-        if (self._due or leaning is not None) and self._frames.over(seconds):
+        leans = progress.leaning is not None and progress.step > 0  # before the first step it leans to nothing
+        if (self._due or leans) and self._frames.over(seconds):
+            leaning = progress.leaning() if progress.leaning is not None and leans else None
             self._frame(seconds, progress.step, progress.positions, progress.objective, progress.found_by, leaning)
         if self._ticks.over(seconds):
             self._tell({"event": "tick", "step": progress.step, "seconds": seconds, "bound": progress.bound})

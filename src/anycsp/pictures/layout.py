@@ -18,6 +18,10 @@ ROUNDS = 60
 """Of moving; the picture hardly changes after half of them."""
 
 
+APART = 0.7
+"""Where a part that cannot be reached stands, over the distance of what is furthest: beside the rest, but near."""
+
+
 def placed(nodes: int, links: IntArray) -> FloatArray:
     """[nodes, 2], from 0 to 1; the same for the same graph."""
     if nodes == 1:
@@ -35,12 +39,11 @@ def _adjacency(nodes: int, links: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _distances(nodes: int, start: IntArray, neighbour: IntArray) -> tuple[IntArray, FloatArray]:
-    """Pivots, and [nodes, pivots]: each pivot is the node furthest from those before it. What cannot be reached is a
-    little further than what can."""
+    """Pivots, and [nodes, pivots]: each pivot is the node furthest from those before it."""
     pivots, columns = [], []
     nearest, pivot = np.full(nodes, np.inf), 0
     for _ in range(min(MOST_PIVOTS, nodes)):
-        distance = np.full(nodes, -1)
+        distance = np.full(nodes, -1.0)
         front, depth = np.array([pivot]), 0
         while len(front):
             distance[front] = depth
@@ -48,9 +51,9 @@ def _distances(nodes: int, start: IntArray, neighbour: IntArray) -> tuple[IntArr
             ahead = np.repeat(start[front] - np.cumsum(count) + count, count) + np.arange(count.sum())
             reached = neighbour[ahead]
             front, depth = np.unique(reached[distance[reached] < 0]), depth + 1
-        distance[distance < 0] = distance.max() + 2
+        distance[distance < 0] = 1 + APART * distance.max()
         pivots.append(pivot)
-        columns.append(distance.astype(np.float64))
+        columns.append(distance)
         nearest = np.minimum(nearest, distance)
         pivot = int(np.argmax(nearest))
     return np.array(pivots), np.stack(columns, axis=1)

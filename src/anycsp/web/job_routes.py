@@ -14,6 +14,16 @@ from anycsp.web.server import Server, Shared, refusals, searches
 
 MOST_FOLLOWERS = 200
 """Streams of events at a time."""
+DEFAULT_SECONDS = 10
+LATER: dict[int | str, dict[str, Any]] = {
+    201: {
+        "links": {
+            name: {"operationId": name, "parameters": {"id": "$response.body#/id"}}
+            for name in ("state", "events", "stop", "solution", "trace")
+        }
+    }
+}
+"""What can be asked of a search that was submitted."""
 STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
 
 Id = Annotated[str, Path(pattern=schemas.ID)]
@@ -26,7 +36,7 @@ async def queue(server: Shared) -> schemas.QueueState:
     return schemas.QueueState(waiting=server.queue.waiting, running=server.queue.running)
 
 
-@router.post("/api/jobs", status_code=201, responses=refusals(404, 503))
+@router.post("/api/jobs", status_code=201, responses={**refusals(404, 503), **LATER})
 async def submit(server: Shared, asked: schemas.JobRequest) -> schemas.JobState:
     """Search a problem: queued, and run when its turn comes."""
     models = server.models()
@@ -34,13 +44,15 @@ async def submit(server: Shared, asked: schemas.JobRequest) -> schemas.JobState:
         raise HTTPException(422, "model: not one of the models in the list")
     if asked.search not in searches():
         raise HTTPException(422, "search: exact search is not installed here")
-    if asked.seconds > server.settings.longest_search:
-        raise HTTPException(422, f"seconds: at most {server.settings.longest_search}")
+    longest = server.settings.longest_search
+    seconds = min(DEFAULT_SECONDS, longest) if asked.seconds is None else asked.seconds
+    if seconds > longest:
+        raise HTTPException(422, f"seconds: at most {longest}")
     kept = server.problem(asked.problem)
     folder = server.store.new_folder()
     told = server.request(
         kept, "solve", search=asked.search, model=models[asked.model], runs=asked.runs,
-        seconds=asked.seconds, seed=asked.seed, colors=asked.colors, folder=str(folder),
+        seconds=seconds, seed=asked.seed, colors=asked.colors, folder=str(folder),
     )  # fmt: skip
     try:
         return _state(await server.queue.submit(told, folder))

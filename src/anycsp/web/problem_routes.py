@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request
 from fastapi.responses import FileResponse
@@ -42,7 +42,18 @@ async def options(server: Shared) -> schemas.Options:
     )
 
 
-@router.post("/api/examples/{name}", responses=refusals(503))
+LATER: dict[int | str, dict[str, Any]] = {
+    200: {
+        "links": {
+            "submit": {"operationId": "submit", "requestBody": {"problem": "$response.body#/id"}},
+            "problem_file": {"operationId": "problem_file", "parameters": {"id": "$response.body#/id"}},
+        }
+    }
+}
+"""What can be asked with a problem that was read."""
+
+
+@router.post("/api/examples/{name}", responses={**refusals(503), **LATER})
 async def pick(server: Shared, name: schemas.ExampleName) -> schemas.Facts:
     """Pick an example."""
     identity, file = server.store.new_file()
@@ -52,7 +63,11 @@ async def pick(server: Shared, name: schemas.ExampleName) -> schemas.Facts:
 BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
-@router.post("/api/problems", responses=refusals(413, 503), openapi_extra={"requestBody": {"content": BYTES}})
+@router.post(
+    "/api/problems",
+    responses={**refusals(413, 503), **LATER},
+    openapi_extra={"requestBody": {"content": BYTES}},
+)
 async def upload(
     request: Request,
     server: Shared,

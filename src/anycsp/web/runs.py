@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from anycsp.tuning.learn import LESSON
 MOST_ROWS = 2000
 """Of a curve: more are thinned, the last one kept."""
 LONGEST_FILE = 64 << 20
+NAME = re.compile(r"[A-Za-z0-9._-]{1,80}")
+"""What the folder of a run may be called to be shown: a visitor may say the name."""
 
 
 def find_runs(root: Path) -> dict[str, Path]:
     """Folders of runs in a folder, by their names; the folder itself where it is one."""
     folders = [root, *sorted(path for path in root.iterdir() if path.is_dir())] if root.is_dir() else []
-    return {path.name or "run": path for path in folders if _is_run(path)}
+    return {path.name: path for path in folders if NAME.fullmatch(path.name) and _is_run(path)}
 
 
 def _is_run(folder: Path) -> bool:

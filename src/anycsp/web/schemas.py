@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from anycsp.formats import FORMATS
+from anycsp.neural.models import shipped_models
 from anycsp.search.options import SEARCHES
 from anycsp.web.gallery import EXAMPLES
 
@@ -25,6 +26,8 @@ def one_of(names: Iterable[str]) -> Any:
 ExampleName = Annotated[str, one_of(EXAMPLES)]
 FormatName = Annotated[str, one_of(FORMATS)]
 SearchName = Annotated[str, one_of(SEARCHES)]
+ModelName = Annotated[str, Field(pattern=f"^({'|'.join(['auto', *shipped_models()])}|run:[A-Za-z0-9._-]{{1,80}})$")]
+"""A shipped model, or `run:` and the name of a training run that the server was given."""
 
 
 class Facts(BaseModel):
@@ -47,9 +50,9 @@ class JobRequest(BaseModel):
 
     problem: Annotated[str, Field(pattern=ID, description="The id of a problem.")]
     search: SearchName = "auto"
-    model: Annotated[str, Field(max_length=100, description="One of the models in /api/options.")] = "auto"
+    model: ModelName = "auto"
     runs: Annotated[int, Field(ge=1, le=MOST_RUNS)] | None = None
-    seconds: Annotated[int, Field(ge=1, le=3600)] = 10
+    seconds: Annotated[int, Field(ge=1, le=3600)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
     colors: Annotated[int, Field(ge=1, le=MOST_COLORS)] | None = None
 

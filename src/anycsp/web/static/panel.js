@@ -116,7 +116,8 @@ export class Panel {
     this.frames.push(event);
     this.slider.max = this.frames.length - 1;
     this.slider.disabled = this.buttons.play.disabled = this.frames.length < 2;
-    if (event.frame.end) this.picture.shown = Math.max(this.picture.shown || 0, event.frame.end); // one scale for all frames
+    // One scale for all frames; that of schedules that hold, since the others reach to the end of time.
+    if (event.frame.end && !event.violated) this.picture.shown = Math.max(this.picture.shown || 0, event.frame.end);
     if (event.frame.soft) this.soft.hidden = false;
     if (this.live) this.look(this.frames.length - 1);
   }

@@ -51,7 +51,7 @@ export class Training {
     if (this.shown !== run.number) {
       this.shown = run.number;
       this.facts = node("p", { role: "status" });
-      this.button = node("button", { type: "button", text: "Search with this policy", click: () => this.watch(`run:${run.name}`) });
+      this.button = node("button", { type: "button", class: "use-policy", text: "Search with this policy", click: () => this.watch(`run:${run.name}`) });
       this.charts = node("div", {});
       this.lesson = node("div", { class: "scroll" });
       this.detail.replaceChildren(this.facts, this.button, this.charts, this.lesson);

@@ -1,0 +1,306 @@
+"""The page in a real browser: search, stop, download, compare, refuse, by keyboard, narrow, in both themes.
+
+Screenshots are kept in build/screenshots.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from repository import ROOT
+from serving import PATIENCE, served
+
+from anycsp.cli import run
+
+pytest.importorskip("fastapi")
+webdriver = pytest.importorskip("selenium.webdriver")
+By, Keys = pytest.importorskip("selenium.webdriver.common.by").By, webdriver.Keys
+WebDriverWait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (shutil.which("chromium") and shutil.which("chromedriver")),
+        reason="no chromium and chromedriver here: make chromium installs them",
+    ),
+]
+SCREENSHOTS = ROOT / "build" / "screenshots"
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+)  # fmt: skip
+Driver = Any
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
+    """A folder with one training run in it, as far as the page looks at it."""
+    run_folder = tmp_path_factory.mktemp("runs") / "sat"
+    run_folder.mkdir()
+    rows = [f"{10 * k},{0.5 * k},{30 - 2 * k},{20 - 1.5 * k}" for k in range(9)]
+    (run_folder / "validation.csv").write_text("\n".join(["update,minutes,depth_20,depth_100", *rows]) + "\n")
+    train = [f"{k},{0.05 * k},{k / (k + 9)}" for k in range(81)]
+    (run_folder / "train.csv").write_text("\n".join(["update,minutes,reward", *train]) + "\n")
+    held = {"search": "default search", "name": "the default search", "seconds": 0.1, "instances": 8}
+    (run_folder / "references.json").write_text(json.dumps([{**held, "unsatisfied": {"20": 14.0, "100": 14.0}}]))
+    row = {"solved": 0.5, "seconds": 0.1, "quality": 1.5, "faster": "1.7 (1.2 to 2.4)", "best": True}
+    (run_folder / "lesson.json").write_text(json.dumps({"rows": [{"name": "tuned", **row}]}))
+    for suffix in (".safetensors", ".json"):
+        shutil.copy(model.with_suffix(suffix), run_folder / f"best{suffix}")
+    return run_folder.parent
+
+
+@pytest.fixture(scope="module")
+def address(runs: Path) -> Iterator[str]:
+    with served("--upload", "1", "--runs", str(runs)) as where:
+        yield where
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}", "--window-size=1200,1600"]:
+        options.add_argument(flag)
+    downloads = tmp_path_factory.mktemp("downloads")
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.downloads = downloads
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture
+def page(browser: Driver, address: str) -> Iterator[Driver]:
+    """The page, freshly opened; what it complained of in its console fails the test."""
+    browser.set_window_size(1200, 1600)
+    browser.get(address)
+    until(browser, lambda: browser.find_element(By.TAG_NAME, "body").get_attribute("data-ready"))
+    browser.get_log("browser")
+    yield browser
+    complaints = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    refused = [entry for entry in complaints if "status of 4" in entry["message"]]  # those that a test asked for
+    assert complaints == refused
+
+
+def until(browser: Driver, what: Callable[[], Any]) -> Any:
+    return WebDriverWait(browser, PATIENCE, poll_frequency=0.1).until(lambda _: what())
+
+
+def shown(browser: Driver, selector: str) -> Any:
+    return browser.find_element(By.CSS_SELECTOR, selector)
+
+
+def pick(browser: Driver, example: str) -> None:
+    shown(browser, f"[data-example={example}]").click()
+    until(browser, lambda: shown(browser, "#start").is_enabled())
+
+
+def choose(browser: Driver, row: str, key: str, value: str) -> None:
+    field = shown(browser, f"#choices-{row} [data-key={key}]")
+    if field.tag_name == "select":
+        field.find_element(By.CSS_SELECTOR, f"option[value={value}]").click()
+    else:
+        field.clear()
+        field.send_keys(value)
+
+
+def states(browser: Driver) -> list[str]:
+    return [panel.get_attribute("data-state") for panel in browser.find_elements(By.CSS_SELECTOR, ".panel")]
+
+
+def improvements(browser: Driver) -> list[dict[str, str]]:
+    """The table of the page, whether it is open or not."""
+    cells = browser.execute_script(
+        "return [...document.querySelectorAll('#improvements tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+    )
+    return [
+        dict(zip(("search", "seconds", "step", "run", "violated", "objective", "by"), row, strict=True))
+        for row in cells
+    ]
+
+
+def screenshot(browser: Driver, name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    width = browser.execute_script("return window.innerWidth")
+    height = browser.execute_script("return document.documentElement.scrollHeight")
+    outer = browser.get_window_size()
+    browser.set_window_size(width, height + 200)
+    time.sleep(0.3)  # pictures are drawn anew
+    browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
+    browser.set_window_size(outer["width"], outer["height"])
+
+
+def serious(browser: Driver) -> list[str]:
+    axe = pytest.importorskip("axe_core_python.selenium").Axe()
+    found = axe.run(browser)["violations"]
+    return [f"{v['id']}: {v['nodes'][0]['html']}" for v in found if v["impact"] in ("serious", "critical")]
+
+
+def test_watch_the_curve_fall_stop_download_and_check(page: Driver, address: str) -> None:
+    pick(page, "maxsat")
+    choose(page, "a", "seconds", "60")
+    shown(page, "#start").click()
+    until(page, lambda: len(improvements(page)) > 2)
+    until(page, lambda: "running" in shown(page, ".panel .state").text)
+    screenshot(page, "running")
+    drawn = shown(page, "#curve path.series").get_attribute("d")
+    assert "V" in drawn, "a step down"
+    shown(page, ".panel .bar button").click()  # Stop
+    until(page, lambda: states(page) == ["stopped"])
+    points = improvements(page)
+    violated = [int(point["violated"]) for point in points if point["run"] == points[0]["run"]]
+    assert violated == sorted(violated, reverse=True)
+    assert violated[-1] < violated[0]
+    for what in ("solution", "problem"):
+        shown(page, f".get-{what}").click()
+    answer, problem = page.downloads / "solution.json", page.downloads / "problem.json"
+    until(page, lambda: answer.exists() and problem.exists())
+    assert json.loads(answer.read_text())["status"] == "interrupted"
+    assert run(["check", str(problem), str(answer)]) == 0
+
+
+def test_compare_two_searches_and_replay_one(page: Driver) -> None:
+    pick(page, "coloring")
+    shown(page, "#compare").click()
+    choose(page, "a", "search", "neural")
+    choose(page, "b", "search", "local")
+    for row in "ab":
+        choose(page, row, "seconds", "4")
+    shown(page, "#start").click()
+    until(page, lambda: states(page) == ["done", "done"])
+    names = [panel.text for panel in page.find_elements(By.CSS_SELECTOR, ".panel h3")]
+    assert [name.partition(":")[0] for name in names] == ["First search", "Second search"]
+    assert {point["search"] for point in improvements(page)} == set(names)
+    finders = {point["by"] for point in improvements(page)}
+    assert "network" in finders
+    assert finders - {"network", "initial"}, "a local strategy"
+    strokes = {path.get_attribute("stroke") for path in page.find_elements(By.CSS_SELECTOR, "#curve path.series")}
+    assert len(strokes) == 2
+    slider, says = shown(page, ".panel .replay input"), shown(page, ".panel .says")
+    last = says.text
+    slider.send_keys(Keys.HOME)
+    until(page, lambda: says.text != last)
+    assert slider.get_attribute("aria-valuetext").startswith("step ")
+    slider.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+    until(page, lambda: "leans to" in says.text)
+    screenshot(page, "compare")
+    shown(page, ".panel .replay button").click()  # Play
+    until(page, lambda: says.text == last)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [("large.cnf", b"c" * (1 << 20) + b"\n", "larger than the 1 MB"), ("broken.cnf", b"p cnf 1 1\nx 0\n", "file:2:")],
+)
+def test_uploads_that_are_refused_say_why(page: Driver, tmp_path: Path, name: str, data: bytes, words: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    shown(page, "#file").send_keys(str(tmp_path / name))
+    until(page, lambda: words in shown(page, "#load-error").text)
+    assert name in shown(page, "#load-error").text
+    assert not shown(page, "#start").is_enabled()
+    assert serious(page) == []
+    screenshot(page, f"refused-{name.partition('.')[0]}")
+
+
+def test_an_upload_is_searched(page: Driver) -> None:
+    shown(page, "#file").send_keys(str(ROOT / "examples" / "petersen.col"))
+    until(page, lambda: shown(page, "#start").is_enabled())
+    assert "10 variables, 15 constraints" in shown(page, "#loaded").text
+    assert shown(page, "#choices-a [data-key=colors]").is_displayed()
+    choose(page, "a", "colors", "3")
+    shown(page, "#start").click()
+    until(page, lambda: states(page) == ["done"])
+    assert shown(page, ".panel .state").text.startswith("satisfied: 0 violated")
+    assert shown(page, ".panel canvas").get_attribute("aria-label") == "Graph: 0 of 15 edges in conflict"
+
+
+def test_everything_is_done_by_keyboard(page: Driver) -> None:
+    def active() -> Any:
+        return page.switch_to.active_element
+
+    def press(*keys: str) -> None:
+        webdriver.ActionChains(page).send_keys(*keys).perform()
+
+    def tab_to(selector: str) -> None:
+        wanted = shown(page, selector)
+        for _ in range(80):
+            if active() == wanted:
+                return
+            press(Keys.TAB)
+        raise AssertionError(f"{selector} is not reached")
+
+    tab_to("[data-example=queens]")
+    outline = page.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none", "where one is must be seen"
+    press(Keys.ENTER)
+    until(page, lambda: shown(page, "#start").is_enabled())
+    tab_to("#choices-a [data-key=seconds]")
+    press(Keys.BACKSPACE, Keys.BACKSPACE, "8")
+    tab_to("#start")
+    press(Keys.ENTER)
+    until(page, lambda: states(page) and states(page)[0] in ("done", "stopped"))
+    assert active() == shown(page, "#watch-title"), "reading goes on where the search is"
+    tab_to(".panel .replay input")
+    before = shown(page, ".panel output").text
+    press(Keys.HOME)
+    assert shown(page, ".panel output").text != before
+    tab_to("#theme")
+    press(Keys.SPACE)
+    assert page.execute_script("return document.documentElement.dataset.theme") in ("dark", "light")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_both_themes_at_any_width_have_nothing_serious(page: Driver, theme: str) -> None:
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]})
+    pick(page, "jobshop")
+    choose(page, "a", "seconds", "6")
+    shown(page, "#start").click()
+    until(page, lambda: states(page)[0] == "done")
+    shown(page, "summary").click()
+    assert serious(page) == []
+    screenshot(page, f"wide-{theme}")
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    )
+    time.sleep(0.5)
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 400
+    assert serious(page) == []
+    height = page.execute_script("return document.documentElement.scrollHeight")
+    page.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    )
+    time.sleep(0.5)
+    page.save_screenshot(str(SCREENSHOTS / f"narrow-{theme}.png"))
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_training_runs_are_shown_and_their_policy_searches(page: Driver, runs: Path) -> None:
+    shown(page, "#view-training").click()
+    until(page, lambda: len(page.find_elements(By.CSS_SELECTOR, "#training-view figure")) == 3)
+    assert "80 updates" in shown(page, "#training-view [role=status]").text
+    assert "tuned (kept)" in shown(page, "#training-view table").text
+    assert "the default search" in shown(page, "#training-view figure").text
+    screenshot(page, "training")
+    assert serious(page) == []
+    with open(runs / "sat" / "train.csv", "a") as file:
+        file.write("200,9.5,0.9\n20")  # the last line is not yet whole
+    until(page, lambda: "200 updates in 9.5 minutes" in shown(page, "#training-view [role=status]").text)
+    shown(page, "#training-view .use-policy").click()
+    assert shown(page, "#choices-a [data-key=model]").get_attribute("value") == "run:sat"
+    pick(page, "grid")
+    choose(page, "a", "seconds", "1")
+    choose(page, "a", "search", "neural")
+    shown(page, "#start").click()
+    until(page, lambda: states(page) == ["done"])
+    assert "model sat" in shown(page, ".panel .state").text
