@@ -41,6 +41,11 @@ SMOKE = [
     Smoke("building.py", "--smoke", "queens by expressions"),
     Smoke("startup.py", "--smoke", "import anycsp"),
     Smoke("tuned.py", "knapsack knapsack --set items=20 --seconds 0.05 --instances 2 --seeds 1", "as fast on 2 inst"),
+    Smoke(
+        "advice.py",
+        "weekly-colouring --model coloring --instances 1 --seeds 1 --seconds 0.03 --kept 0.9",
+        "| network, 32 steps |",
+    ),
     Smoke("limits.py", "--smoke --out limits", "late by CPU"),
     Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),

@@ -1,7 +1,7 @@
 """This project's own searches behind the same interface.
 
-`anycsp:MODEL` is the network alone, searching as its settings say; `anycsp:MODEL:hybrid` the network and the compiled
-search together; `anycsp:local` the compiled search alone, which needs no model.
+`anycsp:MODEL` is the network alone, searching as its settings say; `anycsp:MODEL:hybrid` the compiled
+search with its advice; `anycsp:local` the compiled search alone, which needs no model.
 """
 
 from __future__ import annotations
