@@ -46,6 +46,11 @@ SMOKE = [
         "--out runs --to prior.json --only knapsack worth sat --instances 1 --seconds 0.02 --confirmed 1",
         "geometric mean over 3 families",
     ),
+    Smoke(
+        "advice.py",
+        "weekly-colouring --model coloring --instances 1 --seeds 1 --seconds 0.03 --kept 0.9",
+        "| network, 32 steps |",
+    ),
     Smoke("limits.py", "--smoke --out limits", "late by CPU"),
     Smoke("scale.py", "--edges 6000 --seconds 0.1", '"edges": 6000'),
     Smoke("load.py", "--smoke", "one after another", slow=True),

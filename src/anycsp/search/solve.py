@@ -67,10 +67,10 @@ def solve(
 ) -> Result:
     """Search for an assignment that violates as little as possible, hard constraints first.
 
-    `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" both
-    in turns; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" local search, and on most problems exact
-    search beside it. `model`: "auto", a shipped model's name, or a path; naming one asks for neural search unless
-    `search` says otherwise. It may also be settings of the compiled search, as `anycsp tune` writes them.
+    `search`: "neural" is the paper's, the network alone; "local" the compiled classical search; "hybrid" the
+    latter with advice from a network; "exact" OR-Tools' CP-SAT, which proves what it says; "auto" local search, and on
+    most problems exact search beside it. `model`: "auto", a shipped model's name, or a path; naming one asks for neural
+    search unless `search` says otherwise. It may also be settings of the compiled search, as `anycsp tune` writes them.
     `runs` independent runs share the time; the best of them is returned. `hint` is a starting assignment
     (variables it lacks start at random). Ends `time_limit` seconds after the call (or at a `Deadline` that others keep
     too), at `steps` steps, when nothing is violated, or when `stop` is set or the callback returns True. With an

@@ -1,8 +1,8 @@
 """This project's own searches behind the same interface.
 
-`anycsp:MODEL` is the network alone, searching as its settings say; `anycsp:MODEL:hybrid` the network and the compiled
-search together; `anycsp:local` the compiled search alone, which needs no model; `anycsp:auto` what a user gets who
-chooses nothing, with CP-SAT beside the compiled search where it is installed.
+`anycsp:MODEL` is the network alone, searching as its settings say; `anycsp:MODEL:hybrid` the compiled search with its
+advice; `anycsp:local` the compiled search alone, which needs no model; `anycsp:auto` what a user gets who chooses
+nothing, with CP-SAT beside the compiled search where it is installed.
 """
 
 from __future__ import annotations
