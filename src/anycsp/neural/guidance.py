@@ -80,5 +80,6 @@ def guided(graph: TensorGraph, logits: Tensor, labels: Tensor, trace: Tensor, gu
     """[runs, values]"""
     violated = logits.new_zeros(logits.shape)
     violated.index_add_(1, graph.edge_value, trace.index_select(1, graph.edge_constraint) * (1 - labels))
-    strength = logits.new_tensor(guidance.of(range(len(logits))))[:, None]
+    strengths = guidance.of(range(len(logits)))
+    strength = torch.tensor(strengths, dtype=logits.dtype, device=logits.device)[:, None]
     return logits - strength * violated / graph.by_value.start.diff().clamp(min=1)

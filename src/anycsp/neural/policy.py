@@ -237,9 +237,9 @@ def aggregate(messages: Tensor, column: Tensor, incidence: Incidence, sources: i
     offset = torch.arange(runs, device=column.device).view(-1, 1)
     flat = (column + offset * sources).reshape(-1)
     start = (incidence.start[:-1] + offset * edges).reshape(-1)
-    start = torch.cat([start, start.new_tensor([runs * edges])])
+    start = nn.functional.pad(start, (0, 1), value=runs * edges)
     ones = torch.ones(runs * edges, dtype=messages.dtype, device=messages.device)
-    if messages.is_cuda or edges == 0:
+    if messages.device.type != "cpu" or edges == 0:
         return _scatter(messages, flat, start, how)
     with warnings.catch_warnings():  # torch announces its CSR support as beta, once a process
         warnings.simplefilter("ignore", UserWarning)
@@ -250,7 +250,7 @@ def aggregate(messages: Tensor, column: Tensor, incidence: Incidence, sources: i
 
 def _scatter(messages: Tensor, flat: Tensor, start: Tensor, how: str) -> Tensor:
     rows = len(start) - 1
-    row = torch.repeat_interleave(torch.arange(rows, device=flat.device), start.diff())
+    row = torch.repeat_interleave(torch.arange(rows, device=flat.device), start.diff(), output_size=len(flat))
     out = messages.new_zeros(rows, messages.shape[1])
     index = row[:, None].expand(-1, messages.shape[1])
     return out.scatter_reduce(0, index, messages.index_select(0, flat), _REDUCE[how], include_self=False)

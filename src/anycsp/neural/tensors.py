@@ -105,28 +105,36 @@ class TensorGraph:
     # ── edges ────────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
-    def edge_value(self) -> Tensor:
+    def _edge_values(self) -> npt.NDArray[np.int64]:
         domains, scope = self.topology.domains, self.topology.scope
         sizes = domains.sizes[scope]
         shift = domains.start[scope] - (np.cumsum(sizes) - sizes)
-        return self.tensor(np.arange(self.num_edges) + np.repeat(shift, sizes))
+        return np.arange(self.num_edges) + np.repeat(shift, sizes)
+
+    @cached_property
+    def _constraint_edges(self) -> npt.NDArray[np.int64]:
+        """[constraints + 1]: the edges of constraint c are _constraint_edges[c] … [c+1]."""
+        edge_start = np.concatenate([[0], np.cumsum(self.topology.domains.sizes[self.topology.scope])])
+        starts: npt.NDArray[np.int64] = edge_start[self.topology.scope_start]
+        return starts
+
+    @cached_property
+    def edge_value(self) -> Tensor:
+        return self.tensor(self._edge_values)
 
     @cached_property
     def edge_constraint(self) -> Tensor:
-        edges = self.by_constraint.start.diff()
-        return torch.arange(self.num_constraints, device=self.device).repeat_interleave(edges)
+        return self.tensor(np.repeat(np.arange(self.num_constraints), np.diff(self._constraint_edges)))
 
     @cached_property
     def by_constraint(self) -> Incidence:
-        edge_start = np.concatenate([[0], np.cumsum(self.topology.domains.sizes[self.topology.scope])])
-        edges = torch.arange(self.num_edges, device=self.device)
-        return Incidence(self.tensor(edge_start[self.topology.scope_start]), edges)
+        return Incidence(self.tensor(self._constraint_edges), torch.arange(self.num_edges, device=self.device))
 
     @cached_property
     def by_value(self) -> Incidence:
-        order = torch.argsort(self.edge_value, stable=True)
-        counts = torch.bincount(self.edge_value, minlength=self.num_values)
-        return Incidence(torch.cat([counts.new_zeros(1), counts.cumsum(0)]), order)
+        counts = np.bincount(self._edge_values, minlength=self.num_values)
+        order = np.argsort(self._edge_values, kind="stable")
+        return Incidence(self.tensor(np.concatenate([[0], np.cumsum(counts)])), self.tensor(order))
 
     @cached_property
     def by_variable(self) -> Incidence:
@@ -202,7 +210,7 @@ class TensorGraph:
     def family_edges(self) -> list[slice]:
         """The edges of each labelling, a contiguous range."""
         constraints = np.cumsum([0, *(len(labelling) for labelling in self.topology.labellings)])
-        edges = self.by_constraint.start[torch.from_numpy(constraints)].tolist()
+        edges = self._constraint_edges[constraints].tolist()
         return [slice(first, last) for first, last in itertools.pairwise(edges)]
 
     def labels(self, positions: Tensor) -> Tensor:
@@ -279,11 +287,11 @@ class TensorGraph:
     @cached_property
     def _padding(self) -> tuple[Tensor, Tensor] | None:
         """Value index and absence of every (variable, position); None where all domains have one size."""
-        sizes = self.domain_size
-        if bool((sizes == sizes[0]).all()):
+        known = self.topology.domains.sizes
+        if bool((known == known[:1]).all()):
             return None
-        position = torch.arange(int(sizes.max()), device=self.device)
-        absent = position >= sizes[:, None]
+        position = torch.arange(int(known.max()), device=self.device)
+        absent = position >= self.domain_size[:, None]
         return (self.value_start[:-1, None] + position).masked_fill(absent, 0), absent
 
     def by_variable_padded(self, values: Tensor, absent: float) -> Tensor:
