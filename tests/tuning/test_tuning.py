@@ -320,4 +320,7 @@ def _learn(tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: float) -
     assert run([*command, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert [line.split()[0] for line in printed.splitlines()] == ["search", "default", "tuned", "network", "kept:"]
+    rows = json.loads((out / learn.LESSON).read_text())["rows"]
+    assert [row["name"] for row in rows] == ["default", "tuned", "network"]
+    assert [row["name"] for row in rows if row["best"]] == [printed.splitlines()[-1].split()[1].rstrip(";")]
     assert run(["solve", str(next(folder.iterdir())), "--model", str(out), "--time-limit", "1"]) in (0, 10)

@@ -145,7 +145,7 @@ class Queue:
             job.stopping = True
             job.wake()
             if job.process is not None:
-                _signal(job.process, signal.SIGTERM)
+                _stop(job.process)
                 asyncio.get_running_loop().call_later(STOP_SECONDS, _kill, job.process)
 
     async def inspect(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -270,14 +270,21 @@ class Queue:
                 oldest.folder.rmdir()
 
 
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+def _stop(process: asyncio.subprocess.Process) -> None:
+    """Ask for an end."""
     if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
+        with suppress(ProcessLookupError):
+            process.terminate()
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    _signal(process, signal.SIGKILL)
+    """End a worker and whatever it started."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
 
 
 def _resident_bytes(pid: int) -> int:
