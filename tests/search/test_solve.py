@@ -15,13 +15,14 @@ from random_problems import random_problem
 
 from anycsp import AnyCSPError, Problem, ProblemError, solve
 from anycsp.deadline import Deadline
+from anycsp.distributions import draw, get
 from anycsp.graph import compile_graph
 from anycsp.neural.engine_torch import TorchEngine
 from anycsp.neural.models import Model
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.tensors import TensorGraph
 from anycsp.neural.weights import PolicyConfig
-from anycsp.search.driver import Limits, drive
+from anycsp.search.driver import Limits, Progress, drive
 
 
 def untrained(sampling: str = "global", aggregation: str = "max") -> Model:
@@ -185,3 +186,41 @@ def test_bad_arguments_are_named() -> None:
         solve(unsatisfiable(), model=untrained(), hint={"x0": 99})
     with pytest.raises(ProblemError, match="without variables"):
         solve(Problem(), model=untrained())
+
+
+def test_a_callback_hears_of_every_run_and_who_found_what() -> None:
+    problem = draw(get("coloring"), 0, 0)
+    heard: list[Progress] = []
+    result = solve(problem, search="neural", runs=3, steps=40, callback=lambda progress: heard.append(progress))
+    found = [improvement for progress in heard for improvement in progress.improvements]
+    assert {improvement.run for improvement in found} == {0, 1, 2}
+    for run in range(3):
+        scores = [improvement.score for improvement in found if improvement.run == run]
+        assert scores == sorted(set(scores), reverse=True)
+    assert heard[-1].found_by == result.found_by == "network"
+    assert min(improvement.violated for improvement in found) == result.violated
+
+
+def test_a_callback_hears_what_the_network_leans_to() -> None:
+    problem = draw(get("coloring"), 0, 0)
+    heard: list[Progress] = []
+    solve(problem, search="neural", steps=40, callback=lambda progress: heard.append(progress))
+    assert heard[-1].leaning is not None
+    positions, confidence = heard[-1].leaning()
+    assert (positions < problem.domain_sizes).all()
+    assert (positions >= 0).all()
+    assert (confidence > 0).all()
+    assert (confidence <= 1).all()
+    assert confidence.mean() > 0.5, "after 40 steps it is surer than chance"
+    heard.clear()
+    solve(problem, search="local", steps=1000, callback=lambda progress: heard.append(progress))
+    assert heard[-1].leaning is None
+
+
+def test_a_callback_hears_who_improved_an_objective() -> None:
+    problem = draw(get("jobshop", minimize=True), 0, 0)
+    heard: list[Progress] = []
+    result = solve(problem, search="local", steps=3000, callback=lambda progress: heard.append(progress))
+    assert result.objective is not None
+    last = [progress for progress in heard if progress.improved and progress.objective is not None][-1]
+    assert (last.objective, last.found_by) == (result.objective["value"], result.found_by)

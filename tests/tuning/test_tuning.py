@@ -343,5 +343,9 @@ def _learn(tmp_path: Path, capsys: pytest.CaptureFixture[str], minutes: float) -
     command = ["learn", str(folder), "--minutes", str(minutes), "--seconds", "0.05", "--seeds", "1", "--processes", "1"]
     assert run([*command, "--out", str(out)]) == 0
     printed = capsys.readouterr().out.splitlines()
+    rows = json.loads((out / learn.LESSON).read_text())["rows"]
+    told = [line.split()[0] for line in printed]
+    assert [row["name"] for row in rows] == told[1 : told.index("network") + 1 + ("trained" in told)]
+    assert [row["name"] for row in rows if row["best"]] == [printed[-1].split()[1].rstrip(";")]
     assert run(["solve", str(next(folder.iterdir())), "--model", str(out), "--time-limit", "1"]) in (0, 10)
     return printed

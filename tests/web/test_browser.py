@@ -46,7 +46,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     rows = [f"{10 * k},{0.5 * k},{30 - 2 * k},{20 - 1.5 * k}" for k in range(9)]
     (run_folder / "validation.csv").write_text("\n".join(["update,minutes,depth_20,depth_100", *rows]) + "\n")
     train = [f"{k},{0.05 * k},{k / (k + 9)}" for k in range(81)]
-    (run_folder / "train.csv").write_text("\n".join(["update,minutes,reward", *train]) + "\n")
+    (run_folder / "train.csv").write_text("\n".join(["update,minutes,return", *train]) + "\n")
     held = {"search": "default search", "name": "the default search", "seconds": 0.1, "instances": 8}
     (run_folder / "references.json").write_text(json.dumps([{**held, "unsatisfied": {"20": 14.0, "100": 14.0}}]))
     row = {"solved": 0.5, "seconds": 0.1, "quality": 1.5, "faster": "1.7 (1.2 to 2.4)", "best": True}

@@ -56,6 +56,11 @@ def test_a_form_of_another_page_starts_nothing(local: TestClient) -> None:
     assert local.post("/api/examples/sudoku", headers=headers).status_code == 403
 
 
+def test_a_body_that_nobody_needs_is_refused_unread(local: TestClient) -> None:
+    assert local.post("/api/jobs", content=b" " * (1 << 16) + b"{}").status_code == 413
+    assert local.post("/api/jobs", content=iter([b"{}"])).status_code == 411
+
+
 @pytest.mark.parametrize("path", ["/", "/app.js", "/api/queue", "/nothing", "/api/jobs/x"])
 def test_every_answer_forbids_what_the_page_does_not_need(local: TestClient, path: str) -> None:
     headers = local.get(path).headers

@@ -215,6 +215,28 @@ def test_a_job_that_eats_memory_is_ended_with_a_message_and_the_server_lives() -
         assert ended(client, submitted(client, small["id"], search="local"))["state"] == "done"
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        """print('{"event": "poi', end='')""",  # killed in the middle of a line
+        "print('no JSON')",
+        "print('x' * (5 << 20))",
+        "import os; os.abort()",
+        "raise SystemExit(3)",
+    ],
+    ids=["torn", "garbage", "endless", "abort", "exit"],
+)
+def test_a_worker_that_breaks_fails_its_own_job_only(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as client:
+        facts = brought(client, b"p cnf 1 1\n1 0\n")
+        with monkeypatch.context() as broken:
+            broken.setattr("anycsp.web.jobs.WORKER", ("-c", program))
+            state = ended(client, submitted(client, facts["id"]))
+        assert state["state"] == "failed"
+        assert state["message"]
+        assert ended(client, submitted(client, facts["id"], search="local"))["state"] == "done"
+
+
 def test_a_file_that_takes_too_long_to_read_is_given_up() -> None:
     with serving(read_seconds=0.0) as client:
         answer = client.post("/api/problems", content=HARD.encode())

@@ -18,6 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from anycsp.web.settings import LOOPBACK, Settings
 
 COOKIE = "anycsp_token"
+UPLOAD_PATH = "/api/problems"
+"""The one request with a large body; it counts for itself."""
+LARGEST_BODY = 1 << 16
+"""Bytes of any other: the settings of a search take some hundred."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -63,7 +67,7 @@ class Guard:
         # A link from elsewhere may open the page, but nothing else.
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and scope["path"] != "/":
             return PlainTextResponse("requests of other pages are refused", 403)
-        return self._without_token(scope, headers)
+        return self._without_token(scope, headers) or _too_large(scope, headers)
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
         if self._token is None:
@@ -81,6 +85,17 @@ class Guard:
     def _fits(self, given: str) -> bool:
         assert self._token is not None
         return hmac.compare_digest(given.encode("utf-8", "replace"), self._token.encode())
+
+
+def _too_large(scope: Scope, headers: Headers) -> Response | None:
+    """Such a body would be held in memory before anyone looks at it."""
+    if scope["path"] == UPLOAD_PATH:
+        return None
+    if "transfer-encoding" in headers:
+        return PlainTextResponse("a request says how long it is", 411)
+    if int(headers.get("content-length", "0")) > LARGEST_BODY:
+        return PlainTextResponse("too long a request", 413)
+    return None
 
 
 def _cookie(text: str) -> str:

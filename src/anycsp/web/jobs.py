@@ -27,6 +27,7 @@ STOP_SECONDS = 3.0
 GRACE_SECONDS = 15.0
 """What a search may take beyond its limit for presolve, counting and writing."""
 WATCH_SECONDS = 0.25
+WORKER = ("-m", "anycsp.web.worker")
 INSPECTIONS = 2
 """Uploads read at a time, beside the queue: a visitor waits for these."""
 
@@ -51,6 +52,8 @@ class Job:
     """Why it failed."""
     process: asyncio.subprocess.Process | None = None
     stopping: bool = False
+    is_read: bool = False
+    """Whether the worker has read the problem."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -145,7 +148,7 @@ class Queue:
             job.stopping = True
             job.wake()
             if job.process is not None:
-                _signal(job.process, signal.SIGTERM)
+                _stop(job.process)
                 asyncio.get_running_loop().call_later(STOP_SECONDS, _kill, job.process)
 
     async def inspect(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -176,7 +179,10 @@ class Queue:
                 job = self._waiting.popleft()
             self._tell_places()
             job.become(RUNNING)
-            await self._work(job)
+            try:
+                await self._work(job)
+            except Exception as error:  # whatever became of one job, the next has its turn
+                job.become(FAILED, f"the server failed to follow the search: {type(error).__name__}")
             self._forget()
 
     async def _work(self, job: Job) -> None:
@@ -184,7 +190,7 @@ class Queue:
         environment = {**os.environ, "OMP_NUM_THREADS": str(self._settings.threads), "MALLOC_ARENA_MAX": "2"}
         try:
             job.process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "anycsp.web.worker",
+                sys.executable, *WORKER,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
                 limit=LINE_LIMIT, start_new_session=True, env=environment,
             )  # fmt: skip
@@ -192,6 +198,8 @@ class Queue:
             job.become(FAILED, f"no process for the search: {error.strerror}")
             return
         process = job.process
+        if job.stopping:  # while it was being started
+            _kill(process)
         try:
             assert process.stdin is not None
             with suppress(ConnectionError):
@@ -219,10 +227,11 @@ class Queue:
                 job.message = "the picture of this problem is too large"
                 _kill(process)
                 return ""
-            if not line:
+            if not line.endswith(b"\n"):  # the end, perhaps in the middle of a line
                 return kind
             event = json.loads(line)
             kind = event["event"]
+            job.is_read = job.is_read or kind in ("problem", "facts")
             if kind == "error":
                 job.message = event["message"]
             job.tell_line(line.strip())
@@ -235,10 +244,9 @@ class Queue:
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             spent = time.monotonic() - began
-            is_read = any(b'"event": "problem"' in line or b'"event": "facts"' in line for line in job.events[:8])
             if _resident_bytes(process.pid) > self._settings.memory:
                 job.message = f"ended: more than the {self._settings.memory >> 20} MB of memory that a job may use"
-            elif not is_read and spent > read_by:
+            elif not job.is_read and spent > read_by:
                 job.message = f"ended: not read in {read_by:g} seconds"
             elif spent > read_by + allowed:
                 job.message = "ended: went on long after its limit of time"
@@ -270,14 +278,21 @@ class Queue:
                 oldest.folder.rmdir()
 
 
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+def _stop(process: asyncio.subprocess.Process) -> None:
+    """Ask for an end."""
     if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
+        with suppress(ProcessLookupError):
+            process.terminate()
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    _signal(process, signal.SIGKILL)
+    """End a worker and whatever it started."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
 
 
 def _resident_bytes(pid: int) -> int:

@@ -18,7 +18,8 @@ export const post = async (path, body) =>
     body: body === undefined ? undefined : JSON.stringify(body),
   }));
 
-export const stop = async (id) => answered(await fetch(`/api/jobs/${id}`, { method: "DELETE" }));
+// Sent even where the page is just being left.
+export const stop = async (id) => answered(await fetch(`/api/jobs/${id}`, { method: "DELETE", keepalive: true }));
 
 export async function upload(file, format) {
   const query = format ? `?format=${encodeURIComponent(format)}` : "";

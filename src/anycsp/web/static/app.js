@@ -1,15 +1,11 @@
 // The page: load a problem, choose one or two searches, watch them.
 import * as api from "./api.js";
 import { Choices } from "./choices.js";
-import { SHAPES, curve, element, short } from "./curve.js";
 import { byId, node } from "./dom.js";
-import { meaning } from "./palette.js";
-import { NAMES, Panel } from "./panel.js";
+import { overview } from "./overview.js";
+import { Panel } from "./panel.js";
 import { Training } from "./training.js";
 
-const WHO = {
-  start: "", strategy: "a local strategy", network: "the network", exact: "exact search", tree: "the tree",
-};
 let options;
 let choices;
 let problem;
@@ -17,7 +13,8 @@ let panels = [];
 let drawing = false;
 
 // ── theme ──────────────────────────────────────────────────────────────────────────────────────────
-const isDark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+const preferred = matchMedia("(prefers-color-scheme: dark)");
+const isDark = () => (document.documentElement.dataset.theme || (preferred.matches ? "dark" : "light")) === "dark";
 
 function theme(name) {
   if (name) document.documentElement.dataset.theme = name;
@@ -35,8 +32,10 @@ async function load(what, how) {
     problem = await how();
     const extra = problem.warnings.length ? ` Warning: ${problem.warnings.join("; ")}` : "";
     const asked = problem.objective && problem.objective !== "colors" ? `, ${problem.objective}` : "";
+    const count = (number, things) => `${number.toLocaleString("en")} ${things}`;
     byId("loaded").textContent =
-      `${problem.name || what}: ${problem.variables.toLocaleString("en")} variables, ${problem.constraints.toLocaleString("en")} constraints${asked} (${problem.format}).${extra}`;
+      `${problem.name || what}: ${count(problem.variables, "variables")}, ${count(problem.constraints, "constraints")}` +
+      `${asked} (${problem.format}).${extra}`;
     for (const choice of choices) choice.colorsField.hidden = !problem.takes_colors;
     byId("start").disabled = false;
   } catch (error) {
@@ -49,8 +48,9 @@ async function load(what, how) {
 
 function bring(file) {
   if (!file) return;
-  if (file.size > options.largest_upload) {
-    byId("load-error").textContent = `${file.name}: larger than the ${(options.largest_upload / 2 ** 20).toFixed(0)} MB that may be uploaded`;
+  const limit = options.largest_upload;
+  if (file.size > limit) {
+    byId("load-error").textContent = `${file.name}: larger than the ${Math.round(limit / 2 ** 20)} MB that may be uploaded`;
     byId("load-error").hidden = false;
     return;
   }
@@ -101,70 +101,10 @@ function begin(place, title, request) {
   panel.start();
 }
 
-// ── curve ──────────────────────────────────────────────────────────────────────────────────────────
 function redraw() {
   if (drawing) return;
   drawing = true;
-  requestAnimationFrame(() => { drawing = false; drawCurve(); });
-}
-
-const valueOf = (panel) => (point) => (panel.objective ? point.objective : point.weight);
-
-function drawCurve() {
-  if (!panels.length) return;
-  const colors = [meaning("accent"), meaning("second")];
-  const objective = panels[0].objective;
-  const series = [];
-  panels.forEach((panel, k) => {
-    const value = valueOf(panel);
-    const runs = new Map();
-    for (const point of panel.points) {
-      if (value(point) === null) continue;
-      if (!runs.has(point.run)) runs.set(point.run, []);
-      runs.get(point.run).push({ ...point, value: value(point) });
-    }
-    const style = { color: colors[k], dash: k ? "7 3" : "", end: panel.seconds };
-    if (runs.size > 1) for (const points of runs.values()) series.push({ ...style, points, faint: true });
-    series.push({ ...style, points: bestOf([...runs.values()].flat(), objective), marks: true });
-  });
-  const label = objective ? `best ${NAMES[objective]}` : "violated weight";
-  const last = series.filter((s) => s.marks && s.points.length).map((s) => s.points.at(-1).value);
-  byId("curve-title").textContent = objective
-    ? `Best ${NAMES[objective]} against time${{ minimize: ", smaller is better", maximize: ", larger is better", cut: ", larger is better" }[objective] || ""}`
-    : "Violated constraints (by weight) against time: the best of all runs, and each run fainter";
-  byId("curve").replaceChildren(curve(series, { label, width: byId("curve").clientWidth, logTime: byId("log-time").checked, summary: `${label} against time, now ${last.map(short).join(" and ")}` }));
-  legend(colors, series);
-  table();
-}
-
-function bestOf(points, objective) {
-  const better = ["maximize", "cut", "gain"].includes(objective) ? (a, b) => a > b : (a, b) => a < b;
-  const found = [];
-  for (const point of points.sort((a, b) => a.seconds - b.seconds)) {
-    if (!found.length || better(point.value, found.at(-1).value)) found.push(point);
-  }
-  return found;
-}
-
-function legend(colors, series) {
-  const line = (k) => element("svg", { viewBox: "0 0 26 14", "aria-hidden": "true" }, element("line", { x1: 1, x2: 25, y1: 7, y2: 7, stroke: colors[k], "stroke-width": 2.2, "stroke-dasharray": k ? "7 3" : "none" }));
-  const used = new Set(series.flatMap((s) => (s.marks ? s.points : [])).map((p) => p.found_by));
-  const kinds = Object.keys(WHO).filter((kind) => [...used].some((name) => kindOf(name) === kind));
-  const mark = (kind) => element("svg", { viewBox: "0 0 26 14", "aria-hidden": "true" }, element("path", { d: SHAPES[kind](13, 7), fill: kind === "start" ? "none" : meaning("ink"), stroke: meaning("ink"), "stroke-width": 1.5 }));
-  const named = (kind) => (kind === "strategy" ? `${WHO[kind]} (${[...used].filter((n) => kindOf(n) === kind).join(", ")})` : WHO[kind]);
-  byId("legend").replaceChildren(
-    ...panels.map((panel, k) => node("span", {}, line(k), panel.name)),
-    ...kinds.map((kind) => node("span", {}, mark(kind), kind === "start" ? "where it began" : `found by ${named(kind)}`)),
-  );
-}
-
-const kindOf = (name) => ({ initial: "start", greedy: "start", network: "network", polish: "network", exact: "exact", tree: "tree" }[name] || "strategy");
-
-function table() {
-  const head = node("tr", {}, ...["search", "seconds", "step", "run", "violated", "objective", "found by"].map((text) => node("th", { scope: "col", text })));
-  const rows = panels.flatMap((panel) => panel.points.slice(-200).map((p) => node("tr", {},
-    ...[panel.name, p.seconds.toFixed(3), p.step, p.run, p.violated, p.objective ?? "", p.found_by].map((text) => node("td", { text })))));
-  byId("improvements").replaceChildren(node("caption", { class: "quiet", text: "the last 200 of each search" }), node("thead", {}, head), node("tbody", {}, ...rows));
+  requestAnimationFrame(() => { drawing = false; overview(panels); });
 }
 
 // ── the page as a whole ────────────────────────────────────────────────────────────────────────────
@@ -191,7 +131,8 @@ async function open() {
     new Choices(byId("choices-b"), "Second search", options, { search: "neural" }),
   ];
   for (const example of options.examples) {
-    const button = node("button", { type: "button", "aria-pressed": "false", "data-example": example.name, click: () => pick(example, button) },
+    const attributes = { type: "button", "aria-pressed": "false", "data-example": example.name };
+    const button = node("button", { ...attributes, click: () => pick(example, button) },
       node("strong", { text: example.title }), node("span", { text: example.text }));
     byId("gallery").append(node("li", {}, button));
   }
@@ -218,7 +159,7 @@ async function open() {
   new ResizeObserver(redraw).observe(byId("curve"));
   byId("log-time").addEventListener("change", redraw);
   byId("theme").addEventListener("click", () => theme(isDark() ? "light" : "dark"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => theme());
+  preferred.addEventListener("change", () => theme());
   byId("file").addEventListener("change", () => { bring(byId("file").files[0]); byId("file").value = ""; });
   const drop = byId("drop");
   for (const name of ["dragover", "drop", "dragleave"]) {

@@ -74,8 +74,8 @@ function charts(run, width) {
     return chart(`Mean unsatisfied after ${depth} steps, on instances held out`, points, held, true, width);
   });
   const train = run.training;
-  for (const name of ["reward", "loss"].filter((key) => train[key])) {
-    found.push(chart(`Training: ${name}`, train[name].map((value, k) => ({ seconds: train.minutes?.[k] ?? k, value })), [], false, width));
+  for (const [name, title] of [["return", "return of a search"], ["best", "violated at best, in a search"]].filter(([key]) => train[key])) {
+    found.push(chart(`Training: ${title}`, train[name].map((value, k) => ({ seconds: train.minutes?.[k] ?? k, value })), [], false, width));
   }
   return found;
 }
