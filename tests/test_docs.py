@@ -132,7 +132,7 @@ def test_the_json_of_the_documentation_is_read() -> None:
 def test_every_option_command_and_format_is_described() -> None:
     text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     for parameter in solve_command.params:
-        assert any(option in text for option in parameter.opts if option.startswith("--")) or parameter.name == "file"
+        assert any(option in text for option in parameter.opts if option.startswith("--")) or parameter.name == "files"
     assert set(re.findall(r"^## (\S+)$", text, re.MULTILINE)) == set(COMMANDS)
     formats = (DOCS / "guides" / "formats.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in formats for name in FORMATS)

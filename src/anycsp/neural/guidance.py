@@ -78,6 +78,8 @@ def updated(trace: Tensor, satisfied: Tensor, guidance: Guidance) -> Tensor:
 
 def guided(graph: TensorGraph, logits: Tensor, labels: Tensor, trace: Tensor, guidance: Guidance) -> Tensor:
     """[runs, values]"""
+    import torch  # settings of guidance are read without it
+
     violated = logits.new_zeros(logits.shape)
     violated.index_add_(1, graph.edge_value, trace.index_select(1, graph.edge_constraint) * (1 - labels))
     strengths = guidance.of(range(len(logits)))
