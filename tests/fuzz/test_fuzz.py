@@ -146,3 +146,16 @@ def test_the_command_line_does_not_import_it() -> None:
 def test_the_table_of_the_documentation_is_that_of_the_log() -> None:
     log = (ROOT / "research" / "fuzz-campaigns.jsonl").read_text(encoding="utf-8")
     assert command.table(log) in (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+
+
+def test_coverage_counts_functions_and_methods_of_the_readers() -> None:
+    """Those that atheris instruments: without them it would see nothing, and mutate at random."""
+    from anycsp.fuzz.coverage import functions
+
+    read_text("p cnf 1 1\n1 0\n", format="cnf")
+    names = {f"{function.__module__}.{function.__qualname__}" for function in functions()}
+    assert {
+        "anycsp.formats.cnf.read",
+        "anycsp.formats.files.Source.integer",
+        "anycsp.model.problem.Problem.add",
+    } <= names
