@@ -27,9 +27,9 @@ solves what tabu search does not: 3 colours at mean degree 4.55 six of six in 12
 MOST_FEW = 5
 
 FOCUS, FOCUS_EXPONENT = 0.79, -0.74
-"""η of the focused walk is FOCUS · values^FOCUS_EXPONENT: 0.35 for three colours, 0.24 for five. On random graphs of 1024
-vertices, 12 s of processor time each: at mean degree 4.58 0.32 and 0.36 colour seven of eight with three colours, 0.40
-six; at 13.1 0.18 colours none of six with five colours, 0.21 three, 0.24 five, 0.26 three, 0.28 none."""
+"""η of the focused walk is FOCUS · values^FOCUS_EXPONENT: 0.35 for three colours, 0.24 for five. On random graphs of
+1024 vertices, 12 s of processor time each: at mean degree 4.58 0.32 and 0.36 colour seven of eight with three colours,
+0.40 six; at 13.1 0.18 colours none of six with five colours, 0.21 three, 0.24 five, 0.26 three, 0.28 none."""
 
 TREE_BESIDE_ONE = 0.1
 """The share of the tree where a single strategy has the rest."""
