@@ -1,9 +1,17 @@
-// Focused search: the candidate moves of one violated constraint, as WalkSAT, probSAT and weighting walk them.
+// Focused search: the violated constraint that is mended next, and the moves of it, as WalkSAT, probSAT and weighting
+// walk them.
 #pragma once
 
+#include "local/random.h"
 #include "local/state.h"
 
 namespace anycsp::local {
+
+// The constraints to mend one of: the hard ones while there are any, but one time in eight all of them. A hard one may
+// be beyond mending, and a walk that looked at nothing else would never come to the soft ones.
+inline const IndexSet& to_be_mended(const State& state, Random& random) {
+    return state.hard_count() > 0 && random.below(8) != 0 ? state.violated_hard() : state.violated();
+}
 
 // Calls visit(variable, position, value vertex) for every other value of every variable of the constraint.
 template <class Visit>

@@ -5,12 +5,15 @@
 #include <array>
 #include <cmath>
 
+#include "local/strategies/focus.h"
 #include "local/strategies/focused_coloring.h"
 
 namespace anycsp::local {
 namespace {
 
 constexpr unsigned kFeatures = kCounts | kViolated;
+// A hard constraint far from holding may weigh so much that η^Δ is never drawn, and what is beyond never seen.
+constexpr double kAnyway = 1.0 / 256;
 
 class Focused : public Stepping<Focused> {
   public:
@@ -25,7 +28,7 @@ class Focused : public Stepping<Focused> {
     }
 
     void step() {
-        const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
+        const IndexSet& violated = to_be_mended(state_, random_);
         const int32_t constraint = violated[random_.below(violated.size())];
         const int32_t begin = problem_.scope_start[constraint], arity = problem_.scope_start[constraint + 1] - begin;
         const int32_t x = problem_.scope[begin + random_.below(arity)], size = problem_.domain_size(x);
@@ -41,7 +44,7 @@ class Focused : public Stepping<Focused> {
   private:
     double chance(Weight worse) const {
         if (scale_ == 1.0 && worse < Weight(chance_.size())) return chance_[worse];
-        return std::pow(eta_, double(worse) / scale_);
+        return std::max(kAnyway, std::pow(eta_, double(worse) / scale_));
     }
 
     const Problem& problem_;

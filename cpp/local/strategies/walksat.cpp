@@ -1,5 +1,5 @@
 // WalkSAT with SKC noise (Selman, Kautz and Cohen), and MaxWalkSAT where constraints have weights: in a random
-// violated constraint (a hard one while there is any), a move that breaks nothing if there is one; else with
+// violated constraint (mostly a hard one while there is any), a move that breaks nothing if there is one; else with
 // probability `noise` any move, else the one that breaks the least weight.
 //
 // Made for clauses. In other families "breaks" counts the constraint itself while the move does not repair it.
@@ -18,7 +18,7 @@ class WalkSat : public Stepping<WalkSat> {
     void begin() override {}
 
     void step() {
-        const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
+        const IndexSet& violated = to_be_mended(state_, random_);
         const int32_t constraint = violated[random_.below(violated.size())];
         const Weight* cost = state_.cost().data();
         Weight least = INT64_MAX;

@@ -1,6 +1,6 @@
 // Constraint weighting in the manner of SATLike (Lei and Cai 2018), over any domain: the best of a few sampled
 // variables with an improving move; where no move improves, violated constraints gain weight and the best move of a
-// random violated one is made. Now and then the weights of satisfied constraints shrink again.
+// random violated one is made. Now and then the weights of satisfied constraints shrink again, and a kick leads away.
 #include <algorithm>
 #include <cmath>
 
@@ -12,6 +12,9 @@ namespace {
 
 constexpr unsigned kFeatures = kCounts | kViolated | kTouched;
 constexpr Weight kUnit = 16;  // the weight of a hard constraint, and of a soft one of mean weight
+// One in so many moves begins a kick: any move of a violated constraint, and after each another with even chances. The
+// best moves alone may go in circles for ever, as where a hard constraint cannot hold and gains weight all the time.
+constexpr uint32_t kSeldom = 256;
 
 class Weighting : public Stepping<Weighting> {
   public:
@@ -43,19 +46,22 @@ class Weighting : public Stepping<Weighting> {
         gain_.assign(problem_.variables, 0);
         target_.assign(problem_.variables, 0);
         improving_.clear();
+        kicking_ = false;
     }
 
     void step() {
         refresh();
         int32_t x = -1;
-        if (improving_.size() == 0) {
+        kicking_ = random_.below(kicking_ ? 2 : kSeldom) == 0;
+        if (kicking_) {
+            x = any_move(drawn());
+        } else if (improving_.size() == 0) {
             if (random_.uniform() < smooth_)
                 shrink();
             else
                 grow();
             refresh();
-            const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
-            const int32_t constraint = violated[random_.below(violated.size())];
+            const int32_t constraint = drawn();
             for (int32_t s = problem_.scope_start[constraint]; s < problem_.scope_start[constraint + 1]; ++s)
                 x = better(x, problem_.scope[s]);
         } else if (improving_.size() <= samples_) {
@@ -73,6 +79,21 @@ class Weighting : public Stepping<Weighting> {
     int32_t better(int32_t x, int32_t y) const {
         if (problem_.domain_size(y) == 1) return x;
         if (x < 0 || gain_[y] > gain_[x] || (gain_[y] == gain_[x] && last_move_[y] < last_move_[x])) return y;
+        return x;
+    }
+
+    int32_t drawn() {
+        const IndexSet& violated = to_be_mended(state_, random_);
+        return violated[random_.below(violated.size())];
+    }
+
+    // A variable of the constraint and, as its target, another value; −1 where it has none.
+    int32_t any_move(int32_t constraint) {
+        const int32_t first = problem_.scope_start[constraint], last = problem_.scope_start[constraint + 1];
+        const int32_t x = problem_.scope[first + random_.below(last - first)];
+        if (problem_.domain_size(x) == 1) return -1;
+        target_[x] = random_.below(problem_.domain_size(x) - 1);
+        target_[x] += target_[x] >= state_.position(x);
         return x;
     }
 
@@ -99,9 +120,9 @@ class Weighting : public Stepping<Weighting> {
         touched.clear();
     }
 
-    // Hard constraints first: soft ones gain weight only while no hard one is violated.
+    // Hard constraints first: soft ones seldom gain weight while a hard one is violated.
     void grow() {
-        const IndexSet& violated = state_.hard_count() > 0 ? state_.violated_hard() : state_.violated();
+        const IndexSet& violated = to_be_mended(state_, random_);
         const bool all = violated.size() <= bumps_;
         for (int32_t k = 0; k < std::min(violated.size(), bumps_); ++k) {
             const int32_t c = violated[all ? k : random_.below(violated.size())];
@@ -123,6 +144,7 @@ class Weighting : public Stepping<Weighting> {
     std::vector<Weight> gain_;        // [variables] of the best move
     std::vector<int32_t> target_;     // [variables] that move
     IndexSet improving_;              // variables with a positive gain
+    bool kicking_ = false;
 };
 
 }  // namespace
