@@ -266,10 +266,10 @@ void Search::keep_if_best() {
     report_best();
 }
 
-std::vector<int32_t> Search::positions() const {
+std::vector<int32_t> Search::positions_of(const State& state) const {
     std::vector<int32_t> result(problem_.variables);
     for (int32_t x = 0; x < problem_.variables; ++x)
-        result[x] = model_->graph().nearest_position(x, state_.value(model_->node(x)));
+        result[x] = model_->graph().nearest_position(x, state.value(model_->node(x)));
     return result;
 }
 
@@ -344,6 +344,10 @@ void Search::learn(const int32_t* positions) {
     if (!model_->has_objective()) return;
     if (!elsewhere_) elsewhere_ = std::make_unique<State>(model_->graph(), model_->roots());
     elsewhere_->place(node_values(values_of(positions)));
+    // What is defined takes the value that the others give it, which may leave the assignment: a makespan is then the
+    // end of the last task, and not what the others had put there. So the assignment that counts is the one seen here.
+    if (violated_in(*elsewhere_).score > 0) return;
+    const std::vector<int32_t> seen = positions_of(*elsewhere_);
     const int64_t objective = model_->objective_sign() * elsewhere_->value(model_->roots().back());
     if (best_.score == 0 && objective >= best_objective_) {
         if (objective > best_objective_ && improvements_.empty()) report_best();  // it was not heard of
@@ -351,17 +355,23 @@ void Search::learn(const int32_t* positions) {
     }
     best_ = {};
     best_objective_ = objective;
-    best_positions_.assign(positions, positions + problem_.variables);
+    best_positions_ = seen;
+    if (!std::equal(seen.begin(), seen.end(), positions)) report_best();
+}
+
+Violation Search::violated_in(const State& state) const {
+    Violation violated;
+    for (int32_t c = 0; c < problem_.constraints; ++c) {
+        const int32_t root = model_->roots()[c];
+        if (root < 0 || state.value(root) <= 0) continue;
+        violated.add({1, problem_.hard[c], problem_.weight[c], problem_.score[c]});
+    }
+    return violated;
 }
 
 void Search::verify() const {
     state_.verify();
-    Violation fresh;
-    for (int32_t c = 0; c < problem_.constraints; ++c) {
-        const int32_t root = model_->roots()[c];
-        if (root < 0 || state_.value(root) <= 0) continue;
-        fresh.add({1, problem_.hard[c], problem_.weight[c], problem_.score[c]});
-    }
+    const Violation fresh = violated_in(state_);
     if (fresh.score != now_.score || fresh.violated != now_.violated || fresh.hard != now_.hard)
         throw std::logic_error("what is violated differs from a recount");
 }

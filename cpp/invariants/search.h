@@ -33,7 +33,7 @@ class Search {
     const std::vector<int32_t>& best_positions() const { return best_positions_; }
     std::vector<Improvement> take_improvements();
     // Where it is now, and what that violates.
-    std::vector<int32_t> positions() const;
+    std::vector<int32_t> positions() const { return positions_of(state_); }
     const Violation& now() const { return now_; }
     int64_t objective() const { return objective_; }
     // An assignment from elsewhere that violates nothing. Only what has a better objective counts from now on.
@@ -44,6 +44,8 @@ class Search {
   private:
     std::vector<int64_t> values_of(const int32_t* positions);
     void place(const int32_t* positions);
+    std::vector<int32_t> positions_of(const State& state) const;
+    Violation violated_in(const State& state) const;
     std::vector<std::pair<int32_t, int64_t>> node_values(const std::vector<int64_t>& values) const;
     void count_all();
     void calibrate();

@@ -202,6 +202,40 @@ def test_both_formulations_of_a_makespan_search_the_same_decisions() -> None:
     assert decisions[0] == decisions[1]
 
 
+def test_what_is_learnt_has_the_objective_that_it_is_credited_with() -> None:
+    """A makespan follows from the tasks, whatever slack an assignment from elsewhere leaves it."""
+    problem = Problem()
+    starts = problem.add_variables(3, range(10))
+    end = problem.add_variable(range(30), "end")
+    for start in starts:
+        problem.add(end >= start + 2)
+    problem.minimize(end)
+    search = search_for(problem)
+    search.improvements()
+    search.learn(np.array([1, 0, 0, 25]))
+    assert search.best_objective() == 3
+    assert search.best_positions()[0].tolist() == [1, 0, 0, 3]
+    assert [found.score for found in search.improvements()] == [0], "better than what was learnt, so it is told"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_objective_never_gets_worse(seed: int) -> None:
+    problem = Problem()
+    starts = problem.add_variables(8, range(60))
+    end = problem.add_variable(range(100), "end")
+    lengths = [3, 5, 2, 7, 4, 6, 3, 5]
+    for start, length in zip(starts, lengths, strict=True):
+        problem.add(end >= start + length)
+    problem.add_no_overlap(starts[:5], lengths[:5])
+    problem.add_no_overlap(starts[3:], lengths[3:])
+    problem.minimize(end)
+    result = solve(problem, search="local", steps=30_000, seed=seed)
+    values = [point.objective for point in result.trace if point.objective is not None]
+    assert values == sorted(set(values), reverse=True)
+    assert result.objective is not None
+    assert result.objective["value"] == values[-1]
+
+
 def test_the_portfolio_names_it() -> None:
     problem = models.travelling_salesman(models.distances(30, 0))
     result, again = (solve(problem, search="local", steps=150_000, threads=1) for _ in "ab")

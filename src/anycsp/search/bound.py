@@ -36,6 +36,7 @@ class BoundedProblem:
         low, high = bounds(objective.expression, problem.bounds)
         self._loose, self._best_possible = (high, low) if self._minimizes else (low, high)
         self._value, self._gain = self._loose, 1
+        self._objective, self._demanded = objective, False
         block = self._comparison(objective.expression)
         self._index = self.problem.num_constraints
         self.problem.add_block(block)
@@ -72,6 +73,12 @@ class BoundedProblem:
     def is_better(self, value: int, than: int) -> bool:
         return value < than if self._minimizes else value > than
 
+    def improves(self, positions: npt.NDArray[np.int32]) -> bool:
+        """Whether an assignment's own value of the objective is better than what was found before."""
+        own = self.original.values(positions[: self.original.num_variables])
+        value = self._objective.value(0.0, own)
+        return value is not None and (not self._demanded or self.is_better(int(value), self._value))
+
     def extended(self, positions: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """An assignment of the problem with the auxiliary variable that the bound may have brought along."""
         own = len(positions)
@@ -84,6 +91,7 @@ class BoundedProblem:
         """From now on only assignments better than this value satisfy the constraint, and twice as much better as was
         asked for last: a wide objective is crossed in logarithmically many demands. The tree keeps a bound of its own,
         which is exact, so that what it proves is proved."""
+        self._demanded = True
         self._value, self._gain = value, min(2 * self._gain, abs(value - self._best_possible) or 1)
         self._move()
 

@@ -135,6 +135,7 @@ def portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof, leader=heuristic.leader,
         refuted=prepared.reduced.refuted_by is not None, first_turn=schedule.first_turn,
+        **({} if bounded is None else {"improves": bounded.improves}),
     )  # fmt: skip
 
 

@@ -129,12 +129,14 @@ class Portfolio:
         leader: float = LEADER,
         refuted: bool = False,
         first_turn: float | None = None,
+        improves: Callable[[npt.NDArray[np.int32]], bool] = lambda positions: True,
     ) -> None:
         """`retreat` asks less of an objective, and says whether it did. Without `ends_at_proof` the search goes on to
         violate as little as it can, though it is known that something will be; `refuted`: from the beginning.
         `first_turn`: seconds of the member with the largest share, which then begins; the others follow by their
-        shares, with turns in proportion. Without it the tree begins, and all first turns are alike."""
-        self._by_steps, self._threads, self._retreat = by_steps, threads, retreat
+        shares, with turns in proportion. Without it the tree begins, and all first turns are alike.
+        `improves` says whether an assignment is better than the best, where a member keeps an objective of its own."""
+        self._by_steps, self._threads, self._retreat, self._improves = by_steps, threads, retreat, improves
         self._ends_at_proof, self._demanding, self._leader = ends_at_proof, False, leader
         self._constant, self._units = graph.constant[0], float(graph.units[0])
         self._local = list(local)
@@ -266,7 +268,7 @@ class Portfolio:
 
     def _take_improvement(self, member: InvariantMember) -> None:
         taken = member.take()
-        if taken is not None and taken[0].score < self._score:
+        if taken is not None and taken[0].score < self._score and self._improves(taken[1]):
             found, positions = taken
             self._keep(positions, found.score, found.violated, found.weight, found.hard, member.name)
 
