@@ -4,6 +4,7 @@ costs little where its advice is in vain."""
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -136,9 +137,11 @@ def test_a_hint_is_where_both_sides_start() -> None:
 @pytest.mark.parametrize("name", ["sat", "maxcut"])
 def test_time_limits_and_stop_requests_are_obeyed(name: str) -> None:
     problem = drawn("sat", n=100, density=((7.0, 7.0),)) if name == "sat" else drawn("maxcut", n=2000, p=(0.01, 0.01))
+    began = time.perf_counter()
     result = solve(problem, model=untrained(), search="hybrid", time_limit=0.4, threads=1)
     assert result.status == "best-effort"
-    assert 0.35 < result.seconds < 0.4 + 0.4  # 50 ms where the machine is idle
+    assert time.perf_counter() - began > 0.35  # the limit covers presolve and building too, which a busy machine delays
+    assert result.seconds < 0.4 + 0.4  # 50 ms where the machine is idle
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
     result = solve(problem, model=untrained(), search="hybrid", time_limit=60, stop=stop)
