@@ -102,6 +102,11 @@ void bind_propagation(nb::module_& m) {
                  require(positions.size() == size_t(self.network().variables()), "one position a variable");
                  self.suggest(positions.data(), solution);
              })
+        .def("set_learning",
+             [](TreeSearch& self, bool wanted) {
+                 self.set_mode(wanted ? TreeSearch::Learning::always : TreeSearch::Learning::never);
+             })
+        .def("learnt", &TreeSearch::learnt)
         .def_prop_ro("exhausted", &TreeSearch::exhausted)
         .def_prop_ro("late", [](TreeSearch& self) { return self.network().late; })
         .def_prop_ro("root_failure", &TreeSearch::root_failure)

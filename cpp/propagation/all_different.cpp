@@ -17,6 +17,21 @@ struct Bins {
     std::vector<uint8_t> counts;                 // by bin: 0 for excepted values
 
     int32_t of(size_t slot, int32_t position_of_slot) const { return bin[slot][position_of_slot] - first_bin; }
+    int32_t slot_of(int32_t x) const {
+        return static_cast<int32_t>(std::find(scope.begin(), scope.end(), x) - scope.begin());
+    }
+
+    // Another variable had taken the value.
+    bool explain_taken(int32_t x, int32_t position_of_x, Explanation& why) const {
+        const int32_t own = of(slot_of(x), position_of_x);
+        for (size_t s = 0; s < scope.size(); ++s) {
+            const int32_t y = scope[s];
+            if (y == x || !why.was_fixed(y) || of(s, why.store.first(y)) != own) continue;
+            why.fixed(y);
+            return true;
+        }
+        return false;
+    }
 };
 
 class TakenValues : public Propagator {
@@ -52,6 +67,10 @@ class TakenValues : public Propagator {
         return true;
     }
 
+    void explain(int32_t x, int32_t position, Explanation& why) const override {
+        if (x < 0 || !bins_->explain_taken(x, position, why)) Propagator::explain(x, position, why);
+    }
+
   private:
     std::shared_ptr<const Bins> bins_;
     std::vector<int32_t> order_;
@@ -79,7 +98,70 @@ class Matching : public Propagator {
         return possible;
     }
 
+    // With the value given to x, or at all, some of the others have fewer values between them than they are: what had
+    // taken all further values from those.
+    void explain(int32_t x, int32_t position, Explanation& why) const override {
+        if (x >= 0 && bins_->explain_taken(x, position, why)) return;
+        const auto slots = static_cast<int32_t>(scope.size());
+        const int32_t own = x < 0 ? -1 : bins_->slot_of(x), given = x < 0 ? -1 : bins_->of(own, position);
+        Hall hall{std::vector<int32_t>(slots, -1), std::vector<int32_t>(bins_->count, -1), {}, {}, {}};
+        for (int32_t s = 0; s < slots; ++s) {  // the last matching, as far as it held then
+            const int32_t bin = takes_[s];
+            if (s == own || bin < 0 || bin == given || !why.had(scope[s], bins_->position[s][bin])) continue;
+            hall.takes[s] = bin;
+            hall.taken_by[bin] = s;
+        }
+        for (int32_t s = 0; s < slots; ++s) {
+            if (s == own || hall.takes[s] >= 0 || find_place(hall, s, given, why)) continue;
+            for (int32_t member : hall.queue) {
+                const int32_t y = scope[member];
+                if (why.was_fixed(y)) {
+                    why.fixed(y);
+                    continue;
+                }
+                for (int32_t v = 0; v < why.store.problem().domain_size(y); ++v) {
+                    const int32_t bin = bins_->of(member, v);
+                    if (bin != given && !hall.seen[bin]) why.gone(y, v);
+                }
+            }
+            return;
+        }
+        Propagator::explain(x, position, why);
+    }
+
   private:
+    struct Hall {
+        std::vector<int32_t> takes, taken_by, queue, came_from;
+        std::vector<uint8_t> seen;
+    };
+    // A path to a free bin but `given`, in the domains of that time; else queue and seen hold those that are too many.
+    bool find_place(Hall& hall, int32_t root, int32_t given, const Explanation& why) const {
+        hall.queue.assign(1, root);
+        hall.seen.assign(bins_->count, 0);
+        hall.came_from.resize(bins_->count);
+        for (size_t head = 0; head < hall.queue.size(); ++head) {
+            const int32_t s = hall.queue[head];
+            for (int32_t v = 0; v < why.store.problem().domain_size(scope[s]); ++v) {
+                int32_t bin = bins_->of(s, v);
+                if (bin == given || hall.seen[bin] || !why.had(scope[s], v)) continue;
+                hall.seen[bin] = 1;
+                hall.came_from[bin] = s;
+                if (hall.taken_by[bin] >= 0) {
+                    hall.queue.push_back(hall.taken_by[bin]);
+                    continue;
+                }
+                for (;;) {
+                    const int32_t slot = hall.came_from[bin], next = hall.takes[slot];
+                    hall.takes[slot] = bin;
+                    hall.taken_by[bin] = slot;
+                    if (slot == root) return true;
+                    bin = next;
+                }
+            }
+        }
+        return false;
+    }
+
     bool match(Store& store) {
         const auto slots = static_cast<int32_t>(scope.size());
         // Keep of the last matching what still holds.

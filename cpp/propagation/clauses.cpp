@@ -51,10 +51,12 @@ bool Clauses::fixed(Store& store, int32_t x, int32_t position, int32_t& failed) 
             continue;
         }
         watching[kept++] = clause;
+        store.reason = {Cause::clause, clause};
         if (is_false(store, of[0]) || !make_true(store, of[0])) {
             while (++i < watching.size()) watching[kept++] = watching[i];
             watching.resize(kept);
             failed = constraint_[clause];
+            last_failed = clause;
             return false;
         }
     }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "propagation/store.h"
+#include "propagation/explanation.h"
 
 namespace anycsp::propagation {
 
@@ -17,6 +17,14 @@ class Clauses {
     // Variable x has just been fixed at `position`. False: `failed` is the constraint that cannot hold.
     bool fixed(Store& store, int32_t x, int32_t position, int32_t& failed);
     size_t size() const { return start_.size(); }
+    int32_t last_failed = -1;  // the clause of the last failure
+    // Its literals but that of a variable.
+    void explain(int32_t clause, int32_t x, Explanation& why) const {
+        for (int32_t i = 0; i < length_[clause]; ++i) {
+            const int32_t y = variable_[literals_[start_[clause] + i]];
+            if (y != x) why.fixed(y);
+        }
+    }
 
   private:
     bool is_false(const Store& store, int32_t literal) const {

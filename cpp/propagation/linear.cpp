@@ -20,6 +20,7 @@ class Sum : public Propagator {
         set_bound(bound);
         least_.resize(scope.size());
         most_.resize(scope.size());
+        extreme_.resize(scope.size());
     }
 
     void set_bound(int64_t bound) {
@@ -68,7 +69,62 @@ class Sum : public Propagator {
         }
     }
 
+    // The others were too large together, or too small; what they have to spare is forgotten.
+    void explain(int32_t x, int32_t position, Explanation& why) const override {
+        if (op_ == NE) return Propagator::explain(x, position, why);
+        const Problem& problem = why.store.problem();
+        for (const int64_t sign : {int64_t(1), int64_t(-1)}) {  // the least that the sum could be, then the greatest
+            const int64_t bound = sign > 0 ? high_ : low_;
+            if (bound == (int64_t(1) << 62) * sign) continue;
+            int64_t least = 0;
+            for (size_t i = 0; i < scope.size(); ++i) {
+                extreme_[i] = INT64_MAX;
+                if (scope[i] == x) {
+                    least += sign * terms_.at(problem, i, x, position);
+                    continue;
+                }
+                for (int32_t v = 0; v < problem.domain_size(scope[i]); ++v)
+                    if (why.had(scope[i], v))
+                        extreme_[i] = std::min(extreme_[i], sign * terms_.at(problem, i, scope[i], v));
+                least += extreme_[i];
+            }
+            int64_t spare = least - sign * bound - 1;
+            if (spare < 0) continue;
+            for (size_t i = 0; i < scope.size(); ++i)
+                if (scope[i] != x) explain_extreme(i, sign, spare, why);
+            return;
+        }
+        Propagator::explain(x, position, why);
+    }
+
   private:
+    // That a term was not smaller, or not by more than there is to spare.
+    void explain_extreme(size_t i, int64_t sign, int64_t& spare, Explanation& why) const {
+        const int32_t y = scope[i];
+        const Problem& problem = why.store.problem();
+        int64_t smallest = extreme_[i], lost = 0;
+        const auto term = [&](int32_t v) { return sign * terms_.at(problem, i, y, v); };
+        const auto lost_then = [&](int32_t v) {
+            return !why.had(y, v) && why.store.removed_at(why.store.vertex(y, v)) != Store::kAtRoot;
+        };
+        for (int32_t v = 0; v < problem.domain_size(y); ++v)
+            if (lost_then(v) && term(v) < extreme_[i]) smallest = std::min(smallest, term(v)), ++lost;
+        if (extreme_[i] - smallest <= spare) {
+            spare -= extreme_[i] - smallest;
+            return;
+        }
+        if (lost > 1 && why.was_fixed(y)) return why.fixed(y);
+        int64_t given = 0;  // terms just below the extreme need no reason
+        for (int32_t v = 0; v < problem.domain_size(y); ++v) {
+            if (!lost_then(v) || term(v) >= extreme_[i]) continue;
+            if (extreme_[i] - term(v) <= spare)
+                given = std::max(given, extreme_[i] - term(v));
+            else
+                why.gone(y, v);
+        }
+        spare -= given;
+    }
+
     bool differ(Store& store) {
         int64_t rest = other_;
         int64_t open = -1;
@@ -89,6 +145,7 @@ class Sum : public Propagator {
     const int32_t op_;
     int64_t low_, high_, other_;
     std::vector<int64_t> least_, most_;
+    mutable std::vector<int64_t> extreme_;
 };
 
 struct LinearTerms {
@@ -169,6 +226,14 @@ class Pair : public Propagator {
         if (std::abs(a_) == 1 && std::abs(b_) == 1 && solid(store, x) && solid(store, y))
             return shift(store, x, y, a_, b_) && shift(store, y, x, b_, a_);
         return revise(store, x, y, a_, b_) && revise(store, y, x, b_, a_);
+    }
+    void explain(int32_t x, int32_t position, Explanation& why) const override {
+        if (x < 0) return Propagator::explain(x, position, why);
+        const bool first = x == scope[0];
+        const int32_t y = scope[first];
+        const int64_t rest = bound_ - (first ? a_ : b_) * why.store.value(x, position), b = first ? b_ : a_;
+        const int32_t partner = rest % b == 0 ? why.store.position_of(y, rest / b) : -1;
+        if (partner >= 0) why.gone(y, partner);
     }
 
   private:

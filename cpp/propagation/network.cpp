@@ -92,15 +92,20 @@ bool Network::pass_on_fixed(int32_t x) {
     const int32_t position = store_.first(x);
     for (const Conflict& conflict : conflicts_[x]) {
         const int32_t gone = conflict.of[position];
+        store_.reason = {Cause::value, store_.vertex(x, position)};
         if (gone >= 0 && !store_.remove(conflict.partner, gone)) {
             failed = conflict.constraint;
+            failure_ = store_.reason;
             return false;
         }
     }
-    return clauses_.fixed(store_, x, position, failed);
+    if (clauses_.fixed(store_, x, position, failed)) return true;
+    failure_ = {Cause::clause, clauses_.last_failed};
+    return false;
 }
 
 bool Network::take_changes() {
+    if (store_.recording() && !pass_on_to_learnt()) return false;
     while (store_.any_changed()) {
         const Store::Change change = store_.take_change();
         if ((change.events & kFixed) && !pass_on_fixed(change.variable)) return false;
@@ -111,8 +116,62 @@ bool Network::take_changes() {
             propagator.scheduled = true;
             queue_[propagator.priority].push_back(watch.propagator);
         }
+        if (store_.recording() && !pass_on_to_learnt()) return false;
     }
     return true;
+}
+
+bool Network::pass_on_to_learnt() {
+    int32_t clause = -1;
+    if (learnt_->propagate(store_, clause)) return true;
+    failure_ = {Cause::learnt, clause};
+    return false;
+}
+
+bool Network::learn(bool wanted, size_t most_clauses) {
+    store_.record(wanted);
+    if (!wanted) return true;
+    if (!learnt_) learnt_ = std::make_unique<Learnt>(store_);
+    return learnt_->renew(store_, most_clauses);
+}
+
+void Network::explain_failure(Explanation& why) {
+    const int32_t x = store_.emptied();
+    if (x < 0) {
+        why.begin(static_cast<int32_t>(store_.trail().size()));
+        return explain(failure_, -1, -1, why);
+    }
+    // Why its last value went, and that it had lost the others: that it lost the last one says the same twice.
+    int32_t last = 0, latest = Store::kAtRoot, before = Store::kAtRoot;
+    for (int32_t v = 0; v < problem_->domain_size(x); ++v) {
+        const int32_t index = store_.removed_at(store_.vertex(x, v));
+        if (index > latest)
+            before = latest, latest = index, last = v;
+        else
+            before = std::max(before, index);
+    }
+    if (latest == Store::kAtRoot) return why.begin(0);
+    explain(latest, why);
+    if (before == store_.fixed_at(x) && store_.first(x) == last) return why.fixed(x);
+    for (int32_t v = 0; v < problem_->domain_size(x); ++v)
+        if (v != last) why.gone(x, v);
+}
+
+void Network::explain(int32_t index, Explanation& why) {
+    const Removal& removal = store_.trail()[index];
+    const int32_t x = store_.variable_of(removal.vertex);
+    why.begin(index);
+    explain(removal.reason, x, removal.vertex - store_.vertex(x, 0), why);
+}
+
+void Network::explain(Reason reason, int32_t x, int32_t position, Explanation& why) {
+    switch (reason.cause) {
+        case Cause::decision: return;
+        case Cause::propagator: return propagators_[reason.of]->explain(x, position, why);
+        case Cause::clause: return clauses_.explain(reason.of, x, why);
+        case Cause::learnt: return learnt_->explain(reason.of, x, why);
+        case Cause::value: return why.fixed(store_.variable_of(reason.of));
+    }
 }
 
 bool Network::give_up() {
@@ -142,10 +201,12 @@ bool Network::propagate() {
         Propagator& propagator = *propagators_[next];
         propagator.scheduled = false;
         store_.running = next;
+        store_.reason = {Cause::propagator, next};
         const bool possible = propagator.propagate(store_);
         store_.running = -1;
         if (!possible) {
             failed = propagator.constraint;
+            failure_ = {Cause::propagator, next};
             return give_up();
         }
         if ((++runs & 63) == 0 && Clock::now() >= deadline) {

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "propagation/clauses.h"
 #include "propagation/disjunctive.h"
+#include "propagation/learnt.h"
 #include "propagation/propagator.h"
 
 namespace anycsp::propagation {
@@ -39,6 +40,15 @@ class Network {
     // A nogood: not all of these positions (value vertices) at once. At the root only.
     bool forbid(std::vector<int32_t> literals) { return clauses_.add(store_, std::move(literals), -1); }
 
+    // ── learning from conflicts ──────────────────────────────────────────────────────────────────────────────────
+    // Record why values go, or no longer; at the root only. False where what was learnt before cannot hold.
+    bool learn(bool wanted, size_t most_clauses);
+    Learnt& learnt() { return *learnt_; }
+    // Why the last propagation failed.
+    void explain_failure(Explanation& why);
+    // Why the removal at this place of the trail happened.
+    void explain(int32_t index, Explanation& why);
+
     // Fix each value in turn and remove those that fail, until nothing changes, `most_barren` values in a row have
     // removed nothing, or the deadline passes.
     bool probe(int64_t most_barren);
@@ -67,6 +77,8 @@ class Network {
     void add(int32_t constraint, const std::vector<FamilyArrays>& arrays);
     bool take_changes();
     bool pass_on_fixed(int32_t x);
+    bool pass_on_to_learnt();
+    void explain(Reason reason, int32_t x, int32_t position, Explanation& why);
     bool give_up();
 
     std::vector<Disjunction> disjunctions_;
@@ -80,6 +92,8 @@ class Network {
     std::vector<std::vector<Watch>> watches_;       // by variable
     std::vector<std::vector<Conflict>> conflicts_;  // by variable
     std::vector<int32_t> queue_[kPriorities];
+    std::unique_ptr<Learnt> learnt_;  // where it is known why values went
+    Reason failure_;
     bool impossible_ = false;  // found while the network was built
 };
 

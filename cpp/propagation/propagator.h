@@ -8,6 +8,7 @@
 
 #include "core/arrays.h"
 #include "families/penalties.h"
+#include "propagation/explanation.h"
 #include "propagation/store.h"
 
 namespace anycsp::propagation {
@@ -23,6 +24,13 @@ class Propagator {
 
     // False where a domain became empty or the constraint cannot hold.
     virtual bool propagate(Store& store) = 0;
+    // Why the variable lost the position, or with x = −1 why the constraint cannot hold; everything that had happened to
+    // the other variables will always do, since a position stays where the constraint can hold with it.
+    virtual void explain(int32_t x, int32_t position, Explanation& why) const {
+        (void)position;
+        for (int32_t y : scope)
+            if (y != x) why.everything(y);
+    }
     // For the constraint that bounds an objective: from now on only left sides better than that of these positions.
     // False where this constraint has no bound to move.
     virtual bool demand_better(const Problem& problem, const int32_t* positions) {

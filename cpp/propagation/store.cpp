@@ -61,12 +61,42 @@ void Store::note(int32_t x, uint8_t events) {
     }
 }
 
+void Store::record(bool wanted) {
+    recording_ = wanted;
+    trail_.clear();
+    passed_on = 0;
+    if (!wanted) return;
+    const int32_t n = problem_.variables;
+    if (variable_of_.empty()) {
+        variable_of_.resize(problem_.values());
+        for (int32_t x = 0; x < n; ++x)
+            std::fill(variable_of_.begin() + problem_.value_start[x],
+                      variable_of_.begin() + problem_.value_start[x + 1], x);
+    }
+    fixed_at_.assign(n, kAtRoot);
+    removed_at_.resize(problem_.values());
+    for (int32_t x = 0; x < n; ++x)
+        for (int32_t v = 0; v < problem_.domain_size(x); ++v) removed_at_[vertex(x, v)] = has(x, v) ? kNever : kAtRoot;
+}
+
+void Store::record_removals(int32_t x, int32_t word, uint64_t gone) {
+    const bool root = levels_.empty();
+    for (; gone; gone &= gone - 1) {
+        const int32_t v = vertex(x, word * 64 + __builtin_ctzll(gone));
+        removed_at_[v] = root ? kAtRoot : static_cast<int32_t>(trail_.size());
+        trail_.push_back({v, level(), reason});
+    }
+}
+
 // The bits are as they should be: bring size, first and last up to date.
 bool Store::shrunk(int32_t x, int32_t size) {
     save_extent(x);
     Extent& extent = extent_[x];
     extent.size = size;
-    if (size == 0) return false;
+    if (size == 0) {
+        emptied_ = x;
+        return false;
+    }
     uint8_t events = kDomain;
     const uint64_t* word = bits(x);
     if (!has(x, extent.first)) {
@@ -82,7 +112,10 @@ bool Store::shrunk(int32_t x, int32_t size) {
         events |= kBound;
     }
     if (!ascending_[x]) events |= kBound;
-    if (size == 1) events |= kFixed;
+    if (size == 1) {
+        events |= kFixed;
+        if (recording_) fixed_at_[x] = levels_.empty() ? kAtRoot : static_cast<int32_t>(trail_.size()) - 1;
+    }
     note(x, events);
     return true;
 }
@@ -91,7 +124,9 @@ bool Store::remove(int32_t x, int32_t position) {
     if (!has(x, position)) return true;
     const int32_t i = domain_[x] + (position >> 6);
     save(i);
-    cells_[i] &= ~(uint64_t(1) << (position & 63));
+    const uint64_t gone = uint64_t(1) << (position & 63);
+    cells_[i] &= ~gone;
+    if (recording_) record_removals(x, position >> 6, gone);
     return shrunk(x, extent_[x].size - 1);
 }
 
@@ -100,7 +135,10 @@ bool Store::fix(int32_t x, int32_t position) {
     if (extent_[x].size == 1) return true;
     for (int32_t w = first(x) >> 6; w <= last(x) >> 6; ++w) {
         const uint64_t kept = w == position >> 6 ? uint64_t(1) << (position & 63) : 0;
-        if (cells_[domain_[x] + w] != kept) set_cell(domain_[x] + w, kept);
+        const uint64_t before = cells_[domain_[x] + w];
+        if (before == kept) continue;
+        set_cell(domain_[x] + w, kept);
+        if (recording_) record_removals(x, w, before & ~kept);
     }
     return shrunk(x, 1);
 }
@@ -112,6 +150,7 @@ bool Store::keep(int32_t x, const uint64_t* mask) {
         const int32_t i = domain_[x] + w;
         const uint64_t kept = cells_[i] & mask[w];
         if (kept != cells_[i]) {
+            if (recording_) record_removals(x, w, cells_[i] & ~kept);
             set_cell(i, kept);
             changed = true;
         }
@@ -133,7 +172,10 @@ bool Store::drop_where(int32_t x, Drop drop) {
                 --size;
             }
         }
-        if (kept != cells_[domain_[x] + w]) set_cell(domain_[x] + w, kept);
+        const uint64_t before = cells_[domain_[x] + w];
+        if (kept == before) continue;
+        set_cell(domain_[x] + w, kept);
+        if (recording_) record_removals(x, w, before & ~kept);
     }
     return size == extent_[x].size ? true : shrunk(x, size);
 }
@@ -150,6 +192,7 @@ bool Store::clear(int32_t x, int32_t from, int32_t to) {
         if (!gone) continue;
         size -= __builtin_popcountll(gone);
         set_cell(i, cells_[i] & ~gone);
+        if (recording_) record_removals(x, w, gone);
     }
     return size == extent_[x].size ? true : shrunk(x, size);
 }
@@ -205,8 +248,10 @@ void Store::push() {
     if (levels_.empty()) {  // the root is never undone
         saved_cells_.clear();
         saved_extents_.clear();
+        trail_.clear();
+        passed_on = 0;
     }
-    levels_.push_back({saved_cells_.size(), saved_extents_.size(), unfixed_count_});
+    levels_.push_back({saved_cells_.size(), saved_extents_.size(), trail_.size(), unfixed_count_});
     stamp_ = next_stamp_++;
 }
 
@@ -221,7 +266,10 @@ void Store::pop() {
         extent_[saved_extents_.back().variable] = saved_extents_.back().content;
         saved_extents_.pop_back();
     }
+    for (; trail_.size() > level.trail; trail_.pop_back()) removed_at_[trail_.back().vertex] = kNever;
+    passed_on = std::min(passed_on, trail_.size());
     unfixed_count_ = level.unfixed;
+    emptied_ = -1;
     stamp_ = next_stamp_++;  // what the level below has saved is not known any more: saving twice is harmless
     forget_changes();
 }

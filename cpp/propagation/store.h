@@ -1,7 +1,8 @@
 // Domains that shrink and come back: what propagation removes, a search undoes level by level.
 //
 // A domain is a row of bits over the positions of its variable, with its size and its first and last position beside it.
-// Every 64-bit cell, also those that a propagator keeps for itself, is saved once per level before it changes.
+// Every 64-bit cell, also those that a propagator keeps for itself, is saved once per level before it changes. Where a
+// search learns from its conflicts, every removed value is recorded with its reason.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,24 @@
 namespace anycsp::propagation {
 
 enum Event : uint8_t { kDomain = 1, kBound = 2, kFixed = 4 };
+
+// Why a value went.
+enum class Cause : uint8_t {
+    decision,    // its variable was decided to be elsewhere
+    propagator,  // `of` in the network
+    clause,      // `of` among those of the problem
+    learnt,      // `of` among those learnt
+    value,       // the value vertex `of` was taken
+};
+struct Reason {
+    Cause cause = Cause::decision;
+    int32_t of = -1;
+};
+struct Removal {
+    int32_t vertex;  // of the value
+    int32_t level;
+    Reason reason;
+};
 
 class Store {
   public:
@@ -73,6 +92,25 @@ class Store {
     void forget_changes();
     int32_t running = -1;  // the propagator at work
 
+    // ── why values went ──────────────────────────────────────────────────────────────────────────────────────────
+    // From now on, or no longer; at the root only.
+    void record(bool wanted);
+    bool recording() const { return recording_; }
+    Reason reason;  // of what is removed next
+    const std::vector<Removal>& trail() const { return trail_; }
+    size_t passed_on = 0;  // so many of them are known to the clauses
+    // Where a value's removal is in the trail; kAtRoot where it needs no reason, kNever where it is left.
+    static constexpr int32_t kAtRoot = -1, kNever = INT32_MAX;
+    int32_t removed_at(int32_t vertex) const { return removed_at_[vertex]; }
+    // Of a fixed variable: the removal that fixed it.
+    int32_t fixed_at(int32_t x) const { return fixed_at_[x]; }
+    int32_t variable_of(int32_t vertex) const { return variable_of_[vertex]; }
+    int32_t vertex(int32_t x, int32_t position) const { return problem_.value_start[x] + position; }
+    // Where in the trail a level begins.
+    int32_t trail_start(int32_t level) const { return static_cast<int32_t>(levels_[level - 1].trail); }
+    // The variable that has no value left, or −1.
+    int32_t emptied() const { return emptied_; }
+
     // The variables not fixed are unfixed(0) … unfixed(unfixed_count() − 1).
     int32_t unfixed_count() const { return unfixed_count_; }
     int32_t unfixed(int32_t i) const { return order_[i]; }
@@ -90,7 +128,7 @@ class Store {
         Extent content;
     };
     struct Level {
-        size_t cells, extents;
+        size_t cells, extents, trail;
         int32_t unfixed;
     };
 
@@ -105,6 +143,7 @@ class Store {
         saved_extents_.push_back({x, extent_[x]});
     }
     int64_t extreme(int32_t x, bool greatest) const;
+    void record_removals(int32_t x, int32_t word, uint64_t gone);
     bool shrunk(int32_t x, int32_t size);
     bool clear(int32_t x, int32_t from, int32_t to);
     void note(int32_t x, uint8_t events);
@@ -125,6 +164,11 @@ class Store {
     std::vector<uint8_t> events_;
     std::vector<int32_t> order_, place_;
     int32_t unfixed_count_ = 0;
+    bool recording_ = false;
+    std::vector<Removal> trail_;
+    std::vector<int32_t> removed_at_, variable_of_;  // [values], while recording
+    std::vector<int32_t> fixed_at_;                  // [variables], while recording
+    int32_t emptied_ = -1;
 };
 
 // All positions left of a variable, in order.

@@ -34,6 +34,15 @@ class Binary : public Propagator {
 
     bool propagate(Store& store) override { return revise(store, 0) && revise(store, 1) && revise(store, 0); }
 
+    // All that went with the position was gone.
+    void explain(int32_t x, int32_t position, Explanation& why) const override {
+        const int32_t side = x == scope[1], y = scope[1 - side];
+        if (x < 0 || why.was_fixed(y)) return Propagator::explain(x, position, why);
+        const uint64_t* row = rows_->bits[side].data() + int64_t(position) * rows_->words[side];
+        for (int32_t w = 0; w < rows_->words[side]; ++w)
+            for (uint64_t rest = row[w]; rest; rest &= rest - 1) why.gone(y, w * 64 + __builtin_ctzll(rest));
+    }
+
   private:
     bool revise(Store& store, int32_t side) {
         const int32_t x = scope[side], y = scope[1 - side], words = rows_->words[side];
@@ -112,7 +121,43 @@ class CompactTable : public Propagator {
         return true;
     }
 
+    // Every tuple with the position, or every tuple, had lost one of its others: some that cover them all.
+    void explain(int32_t x, int32_t position, Explanation& why) const override {
+        if (!masks_->plain || !cover(x, position, why)) {
+            why.literals.clear();
+            Propagator::explain(x, position, why);
+        }
+    }
+
   private:
+    bool cover(int32_t x, int32_t position, Explanation& why) const {
+        const int32_t words = masks_->words;
+        std::vector<uint64_t> left(words, ~uint64_t(0));
+        if (masks_->tuples % 64) left[words - 1] = (uint64_t(1) << (masks_->tuples % 64)) - 1;
+        for (size_t i = 0; i < scope.size(); ++i)
+            if (scope[i] == x) meet(left, i, position, true);
+        for (size_t i = 0; i < scope.size(); ++i)  // one literal takes away the most where a variable was fixed
+            if (scope[i] != x && why.was_fixed(scope[i]) && meet(left, i, why.store.first(scope[i]), true))
+                why.fixed(scope[i]);
+        for (size_t i = 0; i < scope.size(); ++i) {
+            if (scope[i] == x || why.was_fixed(scope[i])) continue;
+            for (int32_t v = 0; v < why.store.problem().domain_size(scope[i]); ++v)
+                if (!why.had(scope[i], v) && meet(left, i, v, false)) why.gone(scope[i], v);
+        }
+        return std::all_of(left.begin(), left.end(), [](uint64_t word) { return word == 0; });
+    }
+    // Keep the tuples with the position, or those without it; whether any went.
+    bool meet(std::vector<uint64_t>& left, size_t slot, int32_t position, bool with) const {
+        const uint64_t* support = masks_->support[slot].data() + int64_t(position) * masks_->words;
+        uint64_t gone = 0;
+        for (int32_t w = 0; w < masks_->words; ++w) {
+            const uint64_t kept = left[w] & (with ? support[w] : ~support[w]);
+            gone |= left[w] ^ kept;
+            left[w] = kept;
+        }
+        return gone != 0;
+    }
+
     // Equal for equal domains: the bits themselves where they fit in a word, else the size.
     static uint64_t signature_of(const Store& store, int32_t x) {
         return store.words(x) == 1 ? store.bits(x)[0] : uint64_t(store.size(x));

@@ -13,6 +13,34 @@ constexpr int32_t kWideDomain = 32;  // values from which on a variable is kept 
 constexpr double kWindow = 0.03;
 constexpr double kWholeShare = 0.2;  // of the failures go into the whole problem, so that it can be exhausted
 
+constexpr int64_t kLessonFailures = 64;                     // the unit of Luby's sequence, by which learning restarts
+constexpr size_t kFirstClauses = 4000, kMoreClauses = 200;  // kept at first, and more at each restart
+constexpr double kActivityGrowth = 1 / 0.95, kLargestActivity = 1e100;  // those of MiniSat
+constexpr int32_t kMostLearntValues = 1 << 18;  // of a problem: some fifty bytes are kept for each
+constexpr int32_t kMostExplained = 1 << 14;  // values of a scope: a conflict asks a thousand times, within milliseconds
+
+bool explains_quickly(const Problem& problem) {
+    if (problem.values() > kMostLearntValues) return false;
+    for (int32_t c = 0; c < problem.constraints; ++c) {
+        int64_t values = 0;
+        for (int32_t s = problem.scope_start[c]; s < problem.scope_start[c + 1]; ++s)
+            values += problem.domain_size(problem.scope[s]);
+        if (values > kMostExplained) return false;
+    }
+    return true;
+}
+
+// 1 1 2 1 1 2 4 …: no other sequence is better by more than a logarithm where nothing is known (Luby et al. 1993).
+int64_t luby(int64_t i) {
+    int64_t size = 1;
+    while (size < i + 1) size = 2 * size + 1;
+    while (size - 1 != i) {
+        size = (size - 1) / 2;
+        i %= size;
+    }
+    return (size + 1) / 2;
+}
+
 }  // namespace
 
 TreeSearch::TreeSearch(std::unique_ptr<Network> network, std::vector<uint8_t> decisions, int32_t objective,
@@ -47,6 +75,8 @@ TreeSearch::TreeSearch(std::unique_ptr<Network> network, std::vector<uint8_t> de
         if (problem.domain_size(x) >= kWideDomain) decision_[x] = 0;
     freed_ = std::max(8.0, 0.1 * movable());
     failures_left_ = static_cast<int64_t>(cutoff_);
+    can_learn_ = tasks_.empty() && explains_quickly(problem);
+    most_clauses_ = kFirstClauses;
 }
 
 int64_t TreeSearch::advance(int64_t max_nodes, double seconds) {
@@ -66,7 +96,10 @@ int64_t TreeSearch::advance(int64_t max_nodes, double seconds) {
 
 bool TreeSearch::begin() {
     begun_ = true;
-    if (network_->propagate()) return true;
+    if (network_->propagate()) {
+        if (mode_ == Learning::always) choose_mode();
+        return !exhausted_;
+    }
     root_failure_ = network_->failed;
     exhausted_ = true;
     return false;
@@ -89,9 +122,13 @@ void TreeSearch::suggest(const int32_t* positions, bool solution) {
 void TreeSearch::step() {
     if (store_.unfixed_count() == 0) return solved();
     const bool near = own_solution_ || failures_ >= kPatience;
-    if (objective_ && solutions_ && near && branches_.empty() && !in_neighbourhood_ && failures_ >= rest_until_)
+    const bool at_root = branches_.empty() && store_.level() == 0;
+    if (objective_ && solutions_ && near && at_root && !in_neighbourhood_ && failures_ >= rest_until_) {
+        set_learning(false);
         open_neighbourhood();
+    }
     if (exhausted_ || store_.unfixed_count() == 0) return;
+    if (learning_) return learning_step();
     const int32_t x = pick_variable(), position = pick_position(x);
     store_.push();
     branches_.push_back({x, position});
@@ -147,13 +184,101 @@ void TreeSearch::solved() {
 }
 
 void TreeSearch::restart() {
-    learn_nogoods();
-    back_to(0);
-    ++restarts_;
-    cutoff_ *= kCutoffGrowth;
+    if (learning_) {
+        go_back_to(0);
+    } else {
+        learn_nogoods();
+        back_to(0);
+        ++restarts_;
+        cutoff_ *= kCutoffGrowth;
+        random_positions_ = restarts_ % 4 == 3;
+    }
     failures_left_ = static_cast<int64_t>(cutoff_);
-    random_positions_ = restarts_ % 4 == 3;
     if (!network_->propagate()) exhausted_ = true;
+    if (!exhausted_) choose_mode();
+}
+
+// ── learning ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+void TreeSearch::learning_step() {
+    if (failures_left_ <= 0) return restart();
+    const int32_t x = pick_variable(), position = pick_position(x);
+    store_.push();
+    store_.reason = {Cause::decision, -1};
+    ++nodes_;
+    bool possible = store_.fix(x, position) && network_->propagate();
+    while (!possible) {
+        give_more_weight(network_->failed);
+        ++failures_;
+        --failures_left_;
+        if (!conflict_->analyse()) {
+            exhausted_ = true;
+            return;
+        }
+        possible = learn_from_failure() && network_->propagate();
+        if (network_->late) return;
+    }
+}
+
+// Step back to where the clause tells something new, and let it.
+bool TreeSearch::learn_from_failure() {
+    for (int32_t x : conflict_->variables) {
+        activity_[x] += activity_step_;
+        if (activity_[x] > kLargestActivity) {
+            for (double& activity : activity_) activity /= kLargestActivity;
+            activity_step_ /= kLargestActivity;
+        }
+    }
+    activity_step_ *= kActivityGrowth;
+    const std::vector<Literal>& clause = conflict_->clause;
+    go_back_to(conflict_->level);
+    int32_t reason = -1;
+    if (clause.size() > 1) reason = network_->learnt().add(clause, conflict_->levels);
+    store_.reason = {Cause::learnt, reason};
+    return Learnt::make_true(store_, clause[0]);
+}
+
+void TreeSearch::go_back_to(int32_t level) {
+    if (store_.level() <= level) return;
+    const auto& trail = store_.trail();
+    for (size_t i = store_.trail_start(level + 1); i < trail.size(); ++i) {
+        const int32_t x = store_.variable_of(trail[i].vertex);
+        if (store_.fixed(x)) phase_[x] = store_.first(x);
+    }
+    while (store_.level() > level) store_.pop();
+}
+
+// At the root: the mode that has had less. Solutions are improved in neighbourhoods, which are too short to learn in.
+void TreeSearch::choose_mode() {
+    const int64_t effort = network_->runs + (conflict_ ? conflict_->effort : 0);
+    effort_[learning_] += effort - effort_before_;
+    effort_before_ = effort;
+    bool wanted = can_learn_ && mode_ != Learning::never && !(objective_ && solutions_ > 0);
+    if (mode_ == Learning::half && effort_[1] > effort_[0]) wanted = false;
+    if (!set_learning(wanted)) exhausted_ = true;
+}
+
+bool TreeSearch::set_learning(bool wanted) {
+    if (!wanted && !learning_) return true;
+    learning_ = wanted;
+    if (wanted && !conflict_) {
+        conflict_ = std::make_unique<Conflict>(*network_);
+        activity_ = weight_;
+        phase_ = preferred_;
+    }
+    if (wanted) {
+        failures_left_ = kLessonFailures * luby(lessons_++);
+        most_clauses_ += kMoreClauses;
+    }
+    return network_->learn(wanted, most_clauses_) && (!wanted || network_->propagate());
+}
+
+std::vector<std::vector<int32_t>> TreeSearch::learnt() {
+    std::vector<std::vector<int32_t>> result;
+    if (conflict_)
+        for (size_t i = 0; i < network_->learnt().size(); ++i)
+            result.push_back(network_->learnt().literals(static_cast<int32_t>(i)));
+    return result;
 }
 
 // Every refuted branch is a clause: not all positive branches above it together with it.
@@ -187,7 +312,7 @@ void TreeSearch::give_more_weight(int32_t constraint) {
 // ── branching ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 int32_t TreeSearch::pick_variable() {
-    if (last_conflict_ >= 0 && !store_.fixed(last_conflict_)) return last_conflict_;
+    if (!learning_ && last_conflict_ >= 0 && !store_.fixed(last_conflict_)) return last_conflict_;
     int32_t best = -1, ties = 0;
     bool decides = false;
     double best_score = 0;
@@ -208,6 +333,7 @@ int32_t TreeSearch::pick_variable() {
 
 // Failures over values left; for the order of two tasks those of their starting times.
 double TreeSearch::urgency(int32_t x) const {
+    if (learning_) return activity_[x] / store_.size(x);
     if (x < first_order_) return weight_[x] / store_.size(x);
     const Disjunction& d = network_->disjunctions()[x - first_order_];
     return (weight_[d.task[0]] + weight_[d.task[1]]) / (store_.size(d.task[0]) + store_.size(d.task[1]));
@@ -223,6 +349,11 @@ int32_t TreeSearch::roomier(const Disjunction& d) const {
 // Near the best solution what it has; elsewhere, in turns of restarts, what is best for the objective, the first
 // position, a suggested or a random one: no single order is good for every problem.
 int32_t TreeSearch::pick_position(int32_t x) {
+    if (learning_) {
+        if (phase_[x] >= 0 && store_.has(x, phase_[x])) return phase_[x];
+        if (slot_in_objective_[x] >= 0) return objective_->favourite(store_, slot_in_objective_[x]);
+        return store_.first(x);
+    }
     const bool near = (in_neighbourhood_ ? !windows_ : restarts_ % 2 == 1) && (decision_[x] || tasks_.empty());
     if (near && preferred_[x] >= 0 && store_.has(x, preferred_[x])) return preferred_[x];
     if (random_positions_ && (decision_[x] || tasks_.empty())) {

@@ -2,7 +2,8 @@
 // are none.
 //
 // Variables by dom/wdeg (Boussemart et al., ECAI 2004) after the last conflict (Lecoutre et al. 2009), restarts with
-// growing cutoffs, and the nogoods of each restart (Lecoutre et al., JSAT 2007). With an objective, every solution
+// growing cutoffs, and the nogoods of each restart (Lecoutre et al., JSAT 2007). Every second part of the effort is spent
+// learning: a failure is analysed, becomes a clause and undoes the decisions that had no part in it. With an objective, every solution
 // demands a better one; from the first on, most of the time goes into large neighbourhoods (Shaw, CP 1998): part of the
 // best solution is kept, the rest searched anew.
 #pragma once
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "local/random.h"
+#include "propagation/conflict.h"
 #include "propagation/network.h"
 
 namespace anycsp::propagation {
@@ -36,6 +38,11 @@ class TreeSearch {
     const std::vector<int32_t>& solution() const { return best_; }
     int64_t nodes() const { return nodes_; }
     int64_t failures() const { return failures_; }
+    // For comparisons: learn always, never, or (the default) for half of the effort.
+    enum class Learning { half, never, always };
+    void set_mode(Learning mode) { mode_ = mode; }
+    // The clauses learnt and still there, for tests.
+    std::vector<std::vector<int32_t>> learnt();
     Network& network() { return *network_; }
 
   private:
@@ -48,6 +55,11 @@ class TreeSearch {
 
     bool begin();
     void step();
+    void learning_step();
+    bool learn_from_failure();
+    void choose_mode();
+    bool set_learning(bool wanted);
+    void go_back_to(int32_t level);
     void refute();
     void solved();
     void restart();
@@ -88,6 +100,16 @@ class TreeSearch {
     int64_t restarts_ = 0, failures_left_ = 0;
     double cutoff_;
     bool random_positions_ = false;
+
+    Learning mode_ = Learning::half;
+    bool learning_ = false, can_learn_ = false;
+    std::unique_ptr<Conflict> conflict_;
+    std::vector<double> activity_;  // by variable: part in recent conflicts
+    double activity_step_ = 1;
+    std::vector<int32_t> phase_;  // by variable: where it was last
+    int64_t lessons_ = 0;         // restarts while learning
+    size_t most_clauses_;
+    int64_t effort_[2] = {0, 0}, effort_before_ = 0;  // without and with learning
 
     std::vector<int32_t> best_, preferred_;
     int64_t neighbourhoods_ = 0;
