@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from anycsp.errors import AnyCSPError
 from anycsp.schema import either, number, row, several, shown
 
@@ -78,10 +80,7 @@ def updated(trace: Tensor, satisfied: Tensor, guidance: Guidance) -> Tensor:
 
 def guided(graph: TensorGraph, logits: Tensor, labels: Tensor, trace: Tensor, guidance: Guidance) -> Tensor:
     """[runs, values]"""
-    import torch  # settings of guidance are read without it
-
     violated = logits.new_zeros(logits.shape)
     violated.index_add_(1, graph.edge_value, trace.index_select(1, graph.edge_constraint) * (1 - labels))
-    strengths = guidance.of(range(len(logits)))
-    strength = torch.tensor(strengths, dtype=logits.dtype, device=logits.device)[:, None]
+    strength = graph.tensor(np.array(guidance.of(range(len(logits))))).to(logits.dtype)[:, None]
     return logits - strength * violated / graph.by_value.start.diff().clamp(min=1)

@@ -109,7 +109,8 @@ class TensorGraph:
         domains, scope = self.topology.domains, self.topology.scope
         sizes = domains.sizes[scope]
         shift = domains.start[scope] - (np.cumsum(sizes) - sizes)
-        return np.arange(self.num_edges) + np.repeat(shift, sizes)
+        values: npt.NDArray[np.int64] = np.arange(self.num_edges) + np.repeat(shift, sizes)
+        return values
 
     @cached_property
     def _constraint_edges(self) -> npt.NDArray[np.int64]:
