@@ -49,7 +49,7 @@ class Size:
         return all(a <= b for a, b in zip(astuple(self), astuple(other), strict=True))
 
 
-class SearchEnv(gymnasium.Env[Observation, Any]):
+class SearchEnv(gymnasium.Env[Observation, Any]):  # type: ignore[misc]
     """The search on one problem, or on a new one of a distribution in every episode.
 
     Args:
@@ -153,7 +153,8 @@ class SearchEnv(gymnasium.Env[Observation, Any]):
     @property
     def positions(self) -> IntArray:
         """The domain position of every variable."""
-        return self._positions.copy()
+        positions: IntArray = self._positions.copy()
+        return positions
 
     def _look(self) -> None:
         self._labels = self._instance.labels(self._positions)
@@ -213,7 +214,8 @@ class Instance:
             assert isinstance(labelling, ExternalLabelling)  # a Python function, which only Python can ask
             edges = slice(*self._slot_edge[self.graph.scope_start[[first, last]]])
             out[:, edges] = labelling.labels(positions[None, :])
-        return out[0]
+        labels: npt.NDArray[np.uint8] = out[0]
+        return labels
 
     def satisfied(self, positions: IntArray, labels: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
         """[constraints]: the label of the value that is chosen already."""

@@ -21,7 +21,7 @@ def from_formula(formula: Any) -> Problem:
     """The problem of a `pysat.formula.CNF` or `WCNF`; variable i is named `i` and takes 0 or 1. The `atmosts` of
     `CNFPlus` and `WCNFPlus` must hold."""
     weighted = hasattr(formula, "hard") and hasattr(formula, "soft")
-    at_most = [at_most_of(bound) for bound in (getattr(formula, "atmosts", None) or getattr(formula, "atms", ()))]
+    at_most = [at_most_of(bound) for name in ("atmosts", "atms") for bound in getattr(formula, name, ())]
     if weighted:
         return weighted_problem(int(formula.nv), formula.hard, formula.soft, formula.wght, at_most)
     clauses = [clause_of(clause) for clause in formula.clauses]

@@ -60,12 +60,11 @@ class MaxSAT:
         self._variables = int(getattr(formula, "nv", 0))
         self._stop = threading.Event()
         self._seconds = 0.0
-        for clause in getattr(formula, "hard", None) or getattr(formula, "clauses", ()):
+        for clause in [*getattr(formula, "hard", ()), *getattr(formula, "clauses", ())]:
             self.add_clause(clause)
         for clause, weight in zip(getattr(formula, "soft", ()), getattr(formula, "wght", ()), strict=True):
             self.add_clause(clause, weight)
-        for bound in getattr(formula, "atms", None) or getattr(formula, "atmosts", ()):
-            self._at_most.append(at_most_of(bound))
+        self._at_most += [at_most_of(bound) for name in ("atmosts", "atms") for bound in getattr(formula, name, ())]
 
     def __enter__(self) -> MaxSAT:
         return self
