@@ -234,9 +234,7 @@ def measured(
     return found
 
 
-def report(
-    tuned: str, rows: dict[str, list[list[float]]], agreements: dict[str, list[float]], limit: float
-) -> None:
+def report(tuned: str, rows: dict[str, list[list[float]]], agreements: dict[str, list[float]], limit: float) -> None:
     costs = {name: np.log(np.clip(times, SHORTEST, UNREACHED * limit)) for name, times in rows.items()}
     print(f"\n| start of {tuned} | agreement | solved | geometric mean, ms | times as fast (95%) |")
     print("| --- | --- | --- | --- | --- |")
