@@ -73,7 +73,7 @@ def cooled(of: Made) -> Engine:
 
 
 def hybrid(of: Made) -> Engine:
-    free = LocalSearch(of.graph, "tabu", 1, of.seed, deadline=of.deadline)
+    free = LocalSearch(of.graph, "tabu", RUNS, of.seed, deadline=of.deadline)
     return HybridSearch(
         of.graph, free, untrained(), "tabu", RUNS, of.seed, 1.0, 1, steps=of.steps, deadline=of.deadline
     )

@@ -117,7 +117,7 @@ def test_advice_is_where_compiled_search_goes_on_from(monkeypatch: pytest.Monkey
     engine.start(positions[None])
     engine.advance(ADVICE_STEPS, 60.0)
     best = engine.improvements()[-1]
-    assert (best.violated, best.found_by, best.run) == (0, "tabu", 0)
+    assert (best.violated, best.found_by, best.run) == (0, "tabu", 1)
 
 
 def test_a_hint_is_where_both_sides_start() -> None:

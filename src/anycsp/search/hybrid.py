@@ -17,6 +17,7 @@ began.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy.typing as npt
 
 from anycsp import clock
 from anycsp.deadline import NEVER, Deadline
-from anycsp.engine import WORST, Engine, Improvement
+from anycsp.engine import WORST, Engine, Improvement, NeuralEngine
 from anycsp.graph import ConstraintValueGraph
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.temperature import Temperature
@@ -48,7 +49,8 @@ TURN_MOVES = 8
 
 
 class HybridSearch:
-    """See `Engine` for the face. A step is a policy step. Runs 0 … R−1 are advised, the free side's follow them.
+    """See `Engine` for the face. A step is a policy step. The free side's runs come first, the advised ones follow;
+    until there is advice they are where the free ones began.
 
     Turns go by the clock. With a limit of steps and none of time they have fixed lengths instead, so that the same
     seed gives the same answer.
@@ -71,10 +73,13 @@ class HybridSearch:
     ) -> None:
         """`strategy` is that of the bursts."""
         self._free = free
-        self._network = neural_engine(
-            graph, model, runs, seed, temperature, threads, device=device, steps=ADVICE_STEPS, deadline=deadline
-        )
-        self._burst = LocalSearch(graph, strategy, runs, seed + 1, threads)
+        self._make_network = partial(
+            neural_engine, graph, model, runs, seed, temperature, threads,
+            device=device, steps=ADVICE_STEPS, deadline=deadline,
+        )  # fmt: skip
+        self._make_burst = partial(LocalSearch, graph, strategy, runs, seed + 1, threads)
+        self._network: NeuralEngine | None = None
+        """Not made before it is needed: most searches end before."""
         self._deadline = deadline
         cools = isinstance(free, LocalSearch) and free.strategy == "annealing"
         self._undisturbed = cools and deadline != NEVER and steps is None
@@ -86,7 +91,7 @@ class HybridSearch:
 
     @property
     def steps(self) -> int:
-        return self._earlier + self._network.steps
+        return self._earlier + (self._network.steps if self._network is not None else 0)
 
     @property
     def concluded(self) -> bool:
@@ -98,20 +103,21 @@ class HybridSearch:
         return self._free.refuted
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
-        """The free side begins where the first advised runs begin."""
+        """Both sides begin there, the advised one when its time comes."""
         self._began = clock.now()
         self._earlier = 0
-        self._network.start(positions)
-        self._positions = np.array(self._network.positions, dtype=np.int32)
-        self._scores = np.full((self._runs, 1), WORST, dtype=np.int64)
+        self._network = None
+        self._begins = None if positions is None else np.asarray(positions, dtype=np.int32)
+        self._step_seconds = 0.0
         self._improvements: list[Improvement] = []
         self._best = WORST
-        self._network_began = self._step_seconds = 0.0
-        self._collect(self._network, 0.0)
-        self._free_began = clock.now() - self._began
-        runs = self._free.runs if isinstance(self._free, LocalSearch) else self._runs
-        self._free.start(self._positions[np.arange(runs) % self._runs])
-        self._collect(self._free, self._free_began)
+        first = self._begins
+        if first is not None and isinstance(self._free, LocalSearch):
+            first = first[np.arange(self._free.runs) % len(first)]
+        self._free.start(first)
+        self._collect(self._free, 0.0)
+        rows = np.arange(self._runs) % len(self._free.best_score())
+        self._scores, self._positions = self._free.best_score()[rows], self._free.best_positions()[rows]
         self.spent = {"free": 0.0, "advice": 0.0}
         """Seconds of either side; where no clock decides, turns."""
         self._share = FIRST_SHARE
@@ -151,15 +157,13 @@ class HybridSearch:
             self._free.advance(1 << 62, min(TURN, max(0.0, until - clock.now())))
         else:
             self._free.advance(self._turn_moves, math.inf)
-        self._collect(self._free, self._free_began)
+        self._collect(self._free, 0.0)
 
     def _advise(self) -> None:
         """One step of the policy; after the last one the burst begins."""
-        if self._network.steps >= ADVICE_STEPS:
-            self._earlier += self._network.steps
-            self._network_began = clock.now() - self._began
-            self._network.start((self._rng.random((self._runs, len(self._sizes))) * self._sizes).astype(np.int32))
-            self._of_advice, self._best_before = 0.0, self._best
+        if self._network is None or self._network.steps >= ADVICE_STEPS:
+            self._begin_advice()
+        assert self._network is not None
         began = clock.now()
         self._network.advance(1, math.inf)
         self._step_seconds = clock.now() - began
@@ -169,6 +173,18 @@ class HybridSearch:
             self._burst_began = clock.now() - self._began
             self._burst.start(self._network.best_positions())
             self._polishing, self._left = True, self._of_advice if self._timed else self._turn_moves
+
+    def _begin_advice(self) -> None:
+        """At the hint or wherever else the search began, later at random."""
+        start = self._begins
+        if self._network is None:
+            self._network, self._burst = self._make_network(), self._make_burst()
+        else:
+            self._earlier += self._network.steps
+            start = (self._rng.random((self._runs, len(self._sizes))) * self._sizes).astype(np.int32)
+        self._network_began = clock.now() - self._began
+        self._network.start(None if start is None else start[np.arange(self._runs) % len(start)])
+        self._of_advice, self._best_before = 0.0, self._best
 
     def _polish(self, until: float) -> None:
         if self._timed:
@@ -190,9 +206,8 @@ class HybridSearch:
         for found in sorted(engine.improvements(), key=lambda improvement: -improvement.score):
             if found.score < self._best:
                 self._best = found.score
-                run = found.run + (self._runs if engine is self._free else 0)
-                by = "advice" if engine is self._burst and found.found_by == "initial" else found.found_by
-                new.append(found._replace(run=run, step=self.steps, seconds=began + found.seconds, found_by=by))
+                run = found.run + (0 if engine is self._free else len(self._free.best_score()))
+                new.append(found._replace(run=run, step=self.steps, seconds=began + found.seconds))
         # What another run found after something better counts as found together with it.
         for worse in range(len(new) - 2, -1, -1):
             new[worse] = new[worse]._replace(seconds=min(new[worse].seconds, new[worse + 1].seconds))
@@ -208,7 +223,7 @@ class HybridSearch:
         return new
 
     def best_score(self) -> npt.NDArray[np.int64]:
-        return np.concatenate([self._scores, self._free.best_score()])
+        return np.concatenate([self._free.best_score(), self._scores])
 
     def best_positions(self) -> npt.NDArray[np.int32]:
-        return np.concatenate([self._positions, self._free.best_positions()])
+        return np.concatenate([self._free.best_positions(), self._positions])
