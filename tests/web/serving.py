@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -49,15 +48,3 @@ def events(client: Any, job: str) -> list[dict[str, Any]]:
             if line.startswith("data: "):
                 told.append(json.loads(line.removeprefix("data: ")))
     return told
-
-
-def processes_of(folder: Path, marker: str) -> list[int]:
-    """The processes whose command line has the marker, by /proc."""
-    found = []
-    for path in folder.glob("[0-9]*/cmdline"):
-        try:
-            if marker in path.read_text().replace("\0", " "):
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found

@@ -231,7 +231,7 @@ class Queue:
                 return kind
             event = json.loads(line)
             kind = event["event"]
-            job.is_read = job.is_read or kind in ("problem", "facts")
+            job.is_read = job.is_read or kind in ("read", "facts")
             if kind == "error":
                 job.message = event["message"]
             job.tell_line(line.strip())

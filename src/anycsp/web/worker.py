@@ -149,6 +149,7 @@ def _solve(request: dict[str, Any], tell: Tell) -> None:
 
             graph = read_graph(source)
         problem = parse(source, format=request["format"], colors=1 if graph is not None else colors)
+    tell({"event": "read"})
     picture = picture_of(problem)
     asked = problem.objective
     tell(
