@@ -205,10 +205,10 @@ def test_a_job_that_waits_can_be_taken_out_and_the_queue_ends_somewhere() -> Non
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits of memory are kept on Linux only")
 def test_a_job_that_eats_memory_is_ended_with_a_message_and_the_server_lives() -> None:
-    edges = "\n".join(f"e {i} {i + 1}" for i in range(1, 300))
+    edges = "\n".join(f"e {i} {i % 1500 + 1}" for i in range(1, 1500))
     with serving(memory=150 * MEGABYTE, read_seconds=PATIENCE) as client:
-        facts = brought(client, f"p edge 300 299\n{edges}\n".encode())
-        job = submitted(client, facts["id"], search="neural", runs=64, colors=1000, seconds=100)
+        facts = brought(client, f"p edge 1500 1499\n{edges}\n".encode())
+        job = submitted(client, facts["id"], search="neural", runs=64, colors=400, seconds=100)
         state = ended(client, job)
         assert state["state"] == "failed"
         assert "memory" in state["message"]
