@@ -24,8 +24,8 @@ from dwave.samplers import SimulatedAnnealingSampler, TabuSampler
 
 from anycsp.integrations.dimod import AnyCSPSampler
 
-TRIAL_SWEEPS = (100, 500)
-"""Of two reads that are timed, to know how many fit; their time is not counted."""
+TRIAL_SWEEPS = 500
+"""Of a read that is timed, to know how many fit; its time is not counted."""
 ROOM = 0.95
 """The part of the time that a long read is planned for: a sweep gets no slower as it cools."""
 
@@ -45,10 +45,7 @@ def annealing_reads(model: dimod.BinaryQuadraticModel, seconds: float, seed: int
 
 
 def annealing_once(model: dimod.BinaryQuadraticModel, seconds: float, seed: int) -> dimod.SampleSet:
-    few, many = (_seconds_of(model, sweeps) for sweeps in TRIAL_SWEEPS)
-    sweep = max(1e-9, (many - few) / (TRIAL_SWEEPS[1] - TRIAL_SWEEPS[0]))
-    beside = few - TRIAL_SWEEPS[0] * sweep
-    sweeps = max(TRIAL_SWEEPS[0], int(ROOM * (seconds - beside) / sweep))
+    sweeps = max(TRIAL_SWEEPS, int(ROOM * TRIAL_SWEEPS * seconds / _seconds_of(model, TRIAL_SWEEPS)))
     return SimulatedAnnealingSampler().sample(model, num_reads=1, num_sweeps=sweeps, seed=seed)
 
 

@@ -5,10 +5,8 @@
     python benchmarks/golden.py --compare before.json after.json
 
 Searches are limited by steps, and an answer is its counts and a digest of the assignment. Local search reproduces
-everywhere; what the network computes in floating point (neural, hybrid) is bit for bit the same only on one machine,
-with one build of torch. `solve` hands hybrid search slices that end by the clock, which moves the places where its
-sides meet; so its engine is asked for all steps in one slice, where no clock is looked at, and problems with an
-objective, which only `solve` can search, have no hybrid rows.
+everywhere; what the network computes in floating point (neural) is bit for bit the same only on one machine, with one
+build of torch. Hybrid search has no rows: its advice comes by the clock.
 """
 
 from __future__ import annotations
@@ -25,17 +23,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp import Problem, distributions, load_model, read, solve
+from anycsp import Problem, distributions, read, solve
 from anycsp.engine import Engine
 from anycsp.graph import compile_graph
-from anycsp.search.choose import choose_model, choose_strategy
-from anycsp.search.hybrid import HybridSearch
 from anycsp.search.local import STRATEGIES, LocalSearch
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SEEDS = (0, 1)
 RUNS = 2
-LOCAL_STEPS, NEURAL_STEPS, HYBRID_STEPS = 3000, 40, 20
+LOCAL_STEPS, NEURAL_STEPS = 3000, 40
 
 Answer = list[Any]
 
@@ -166,10 +162,6 @@ def rows(problem: Problem, seed: int) -> Iterator[tuple[str, Callable[[], Answer
     for strategy in STRATEGIES:
         engine = LocalSearch(graph, strategy, RUNS, seed, steps=LOCAL_STEPS)
         yield strategy, lambda engine=engine: searched(engine, LOCAL_STEPS, units)
-    model = load_model(choose_model(problem))
-    heat = model.temperature_for(problem)
-    hybrid = HybridSearch(graph, model, choose_strategy(problem), RUNS, seed, heat, 1, steps=HYBRID_STEPS)
-    yield "hybrid", lambda: searched(hybrid, HYBRID_STEPS, units)
 
 
 def answers(first: int | None = None) -> dict[str, Answer]:

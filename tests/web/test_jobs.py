@@ -19,6 +19,7 @@ from serving import PATIENCE, events
 from test_guard import OWN
 
 from anycsp.cli import run
+from anycsp.web import jobs as watched
 from anycsp.web.app import make_app
 from anycsp.web.settings import MEGABYTE, Settings
 
@@ -238,7 +239,8 @@ def test_a_worker_that_breaks_fails_its_own_job_only(program: str, monkeypatch: 
         assert ended(client, submitted(client, facts["id"], search="local"))["state"] == "done"
 
 
-def test_a_file_that_takes_too_long_to_read_is_given_up() -> None:
+def test_a_file_that_takes_too_long_to_read_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "WATCH_SECONDS", 0.0)  # a look before the worker has even started
     with serving(read_seconds=0.0) as client:
         answer = client.post("/api/problems", content=HARD.encode())
         assert answer.status_code == 422
