@@ -51,7 +51,7 @@ try:
     sys.argv[1:] = arguments
     main()
 except SystemExit as end:
-    sys.exit(0 if end.code == 10 else end.code)  # 10 is success, and no reason for the shell to stop
+    sys.exit(0 if end.code in (10, 30) else end.code)  # solved and proved are no reason for the shell to stop
 """
 
 

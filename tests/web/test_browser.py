@@ -22,6 +22,7 @@ pytest.importorskip("fastapi")
 webdriver = pytest.importorskip("selenium.webdriver")
 By, Keys = pytest.importorskip("selenium.webdriver.common.by").By, webdriver.Keys
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
+StaleElementReferenceException = pytest.importorskip("selenium.common.exceptions").StaleElementReferenceException
 
 pytestmark = [
     pytest.mark.slow,
@@ -93,7 +94,9 @@ def page(browser: Driver, address: str) -> Iterator[Driver]:
 
 
 def until(browser: Driver, what: Callable[[], Any]) -> Any:
-    return WebDriverWait(browser, PATIENCE, poll_frequency=0.1).until(lambda _: what())
+    """The page may replace an element between finding and reading it: that is no answer yet."""
+    waiting = WebDriverWait(browser, PATIENCE, 0.1, ignored_exceptions=[StaleElementReferenceException])
+    return waiting.until(lambda _: what())
 
 
 def shown(browser: Driver, selector: str) -> Any:

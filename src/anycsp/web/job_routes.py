@@ -36,7 +36,7 @@ async def queue(server: Shared) -> schemas.QueueState:
     return schemas.QueueState(waiting=server.queue.waiting, running=server.queue.running)
 
 
-@router.post("/api/jobs", status_code=201, responses={**refusals(404, 503), **LATER})
+@router.post("/api/jobs", status_code=201, responses={**refusals(400, 404, 503), **LATER})
 async def submit(server: Shared, asked: schemas.JobRequest) -> schemas.JobState:
     """Search a problem: queued, and run when its turn comes."""
     models = server.models()
