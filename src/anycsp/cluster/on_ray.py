@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -20,6 +21,8 @@ from anycsp.threads import available_threads
 QUEUED_PER_CORE = 4
 """Tasks that Ray is given ahead: enough that no core waits for the driver, few enough to be held in memory."""
 LOOPBACK = "127.0.0.1"
+CONNECT_SECONDS = 10.0
+"""How long the head of a cluster may take to answer."""
 BOARD_SECONDS = 10.0
 """How long a search waits for the board: where its node is gone, the search goes on alone."""
 
@@ -40,6 +43,17 @@ class RayBoard:
             return None
 
 
+def _listening(address: str) -> None:
+    """Ray itself waits for minutes where nobody listens. Names (`auto`) and clients (`ray://`) are left to it."""
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or "//" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise AnyCSPError(f"no Ray cluster at {address}: {error}") from None
+
+
 class RayWorkers(Workers):
     def __init__(self, address: str = "") -> None:
         """Those of the cluster at `address`, else of RAY_ADDRESS, else of one that is started here, which listens to
@@ -52,6 +66,7 @@ class RayWorkers(Workers):
         self._boards: list[Any] = []
 
     def _connect(self, address: str) -> None:
+        _listening(address)
         options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
         if not address:
             options |= {"num_cpus": available_threads(), "include_dashboard": False}
