@@ -95,8 +95,7 @@ void bind_local(nb::module_& m) {
              })
         .def("positions",
              [](Search& self) {
-                 return positions_of(self,
-                                     [](Run& run) -> const std::vector<int32_t>& { return run.positions(); });
+                 return positions_of(self, [](Run& run) -> const std::vector<int32_t>& { return run.positions(); });
              })
         .def("verify", [](Search& self) {
             for (auto& run : self.runs()) run->verify();
