@@ -107,7 +107,8 @@ def structured_models(folder: Path) -> list[Part]:
     wrong = list(results.wrong())
     missed = sorted(solvable - {n for n in solvable if satisfied[n].get("local", {}).get("counts")})
     limits = {r["limit"] for row in results.rows.values() for r in row.values()}
-    starved = sum(structured.starved(r) for row in results.rows.values() for r in row.values())
+    disturbed = [r for row in results.rows.values() for r in row.values() if structured.starved(r)]
+    starved = sum(not structured.settled(r) for r in disturbed)
     lead = f"Of {len(solvable)} satisfaction files that anyone solves, `local` misses {len(missed)}"
     lead += f": {', '.join(Path(name).stem for name in missed)}." if missed else "."
     header = [
@@ -120,11 +121,12 @@ def structured_models(folder: Path) -> list[Part]:
     ]
     commits = sorted({r["commit"] for row in results.rows.values() for s, r in row.items() if s in ("local", "auto")})
     footer = f"{', '.join(f'{limit:g} s' for limit in sorted(limits))} of wall-clock time, one thread; ours at commit "
-    footer += f"{', '.join(commits)}; {len(wrong)} wrong answers; {starved} runs had less than 75% of their core."
+    footer += f"{', '.join(commits)}; {len(wrong)} wrong answers; {starved} runs without "
+    footer += "a solution or proof had less than 75% of their core."
     return [
         Paragraph(lead),
         Table(header, rows, footer),
-        *([Bullets([f"{system}, {name}: {why}" for name, system, why in wrong])] if wrong else []),
+        *([Bullets([f"{system}, {name}: {why:.80}" for name, system, why in wrong])] if wrong else []),
     ]
 
 
