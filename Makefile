@@ -45,7 +45,7 @@ minizinc: ## MiniZinc for the tests of fzn-anycsp, where it may be installed
 
 # A browser for the tests of the page; where it cannot be installed those are skipped.
 chromium: ## Chromium for the tests of anycsp serve, where it may be installed
-	@command -v chromedriver >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -q chromium chromium-driver; } \
+	@command -v chromedriver >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -y -q chromium chromium-driver; } \
 	  || echo "no Chromium: the tests that need a browser are skipped"
 
 test: install java minizinc chromium ## all tests, the fast ones first
