@@ -248,7 +248,7 @@ SECTIONS = (
 
 def page() -> str:
     document = Document()
-    document.add(Heading(1, "Results"), Paragraph(" ".join(INTRODUCTION.split())))
+    document.add(Heading(1, "Results"), Paragraph(INTRODUCTION.strip()))
     absent = []
     for section in SECTIONS:
         if not section.records.exists():
