@@ -34,13 +34,13 @@ from anycsp.search.heuristic import Heuristic
 from anycsp.tuning.measure import UNREACHED, gain
 
 SEED = 636_363
-"""Of the held-out instances; training instances have the next one."""
+"""Seed of the held-out instances; training instances have the next one."""
 BASE = 7
-"""Of the instance that every week's is made from."""
+"""Seed of the instance that every week's is made from."""
 KEPT = (0.3, 0.5, 0.7, 0.9)
 """Shares of the solution that an oracle knows. Of the others chance gets one in the number of values right."""
 STEPS = (32, 64)
-"""Of a network's advice."""
+"""Steps of a network that make its advice."""
 SHORTEST = 1e-3
 """Seconds: what is below is not the search but the making of it."""
 
