@@ -159,3 +159,11 @@ def test_coverage_counts_functions_and_methods_of_the_readers() -> None:
         "anycsp.formats.files.Source.integer",
         "anycsp.model.problem.Problem.add",
     } <= names
+
+
+@pytest.mark.parametrize("fault", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_strikes_a_program_at_its_first_instruction_is_no_finding(fault: str) -> None:
+    case = {"command": "convert", "start": "forked", "fault": fault, "bytes": 0, "variables": 50, "seed": 0}
+    for moment in range(20):
+        tried = tried_apart(kind("faults"), {**case, "moment": 0.001 * moment})
+        assert not isinstance(tried, Failure), tried.detail

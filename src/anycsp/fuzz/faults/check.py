@@ -33,6 +33,7 @@ LONGEST = 60.0
 """Seconds of a process from a signal to its end; far more than is promised."""
 LOOK = 2.0
 """Seconds between two looks at a process that has nothing to say."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = {"SIGINT": 130, "SIGTERM": 143}
 """What a shell is told of a program that a signal ended."""
 
@@ -126,12 +127,14 @@ class _Forked:
 
     def __init__(self, body: Callable[[], None], *, heard: bool) -> None:
         pipes = [os.pipe(), os.pipe()]
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # none may strike the child before it is a program
         self.pid = os.fork()
         if self.pid == 0:
             for (reading, writing), stream in zip(pipes, (1, 2), strict=True):
                 os.close(reading)
                 os.dup2(writing, stream)
             _as_a_program(body)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         for _, writing in pipes:
             os.close(writing)
         self._streams = {reading: b"" for reading, _ in pipes}
@@ -188,6 +191,7 @@ def _as_a_program(body: Callable[[], None]) -> NoReturn:
     code = 1
     try:
         sys.stdout, sys.stderr = (open(stream, "w", 1, closefd=False) for stream in (1, 2))  # noqa: SIM115
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         body()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
@@ -240,9 +244,9 @@ def _judge(case: Any, code: int, out: str, err: str) -> None:
 
 
 def _at_the_start(trace: str) -> bool:
-    """Whether Ctrl-C struck while Python itself was starting, before the program had a say."""
+    """Whether Ctrl-C struck while Python itself, or this file for it, was starting, before the program had a say."""
     own = re.findall(r'File ".*/anycsp/(.*)\.py"', trace)
-    return "KeyboardInterrupt" in trace and set(own) <= {"__init__", "__main__", "interrupts"}
+    return "KeyboardInterrupt" in trace and set(own) <= {"__init__", "__main__", "interrupts", "fuzz/faults/check"}
 
 
 def _judge_files(folder: Path, written: list[Path]) -> None:
