@@ -29,6 +29,7 @@ from anycsp.search.choose import choose_model, choose_schedule
 from anycsp.search.driver import Limits, drive
 from anycsp.search.engines import portfolio
 from anycsp.search.exact.core import unsatisfiable_core
+from anycsp.search.exact.translation import must_hold
 from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
@@ -154,7 +155,7 @@ def _written_and_read(problem: Problem, oracle: Oracle) -> None:
 
 def _explained(problem: Problem, oracle: Oracle) -> None:
     """No assignment keeps all constraints of the core, and some assignment keeps all but any one of a minimal one."""
-    if not oracle.counts_all or oracle.assignments > ENOUGH:
+    if not oracle.counts_all or oracle.assignments > ENOUGH or not must_hold(problem).any():
         return
     try:
         core = unsatisfiable_core(problem, CORE_SECONDS)
