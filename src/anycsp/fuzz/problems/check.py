@@ -40,7 +40,7 @@ from anycsp.search.solve import report, solve_with
 from anycsp.search.tree import TreeSearch
 
 MOST_DECISIONS = 2000
-"""Of a tree alone: ten times as many as a case has assignments."""
+"""The most decisions of a tree alone: ten times as many as a case has assignments."""
 SOLUTIONS = 3
 """How many are asked for at a time."""
 CORE_SECONDS = 60.0
@@ -217,7 +217,7 @@ class Answer:
     """What any way of searching claims."""
 
     values: tuple[int, ...]
-    """Of the asked variables."""
+    """The values of the variables asked for."""
     counted: Violation
     status: str
     objective: Any
