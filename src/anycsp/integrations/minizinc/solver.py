@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 WRITING_SECONDS = 0.1
 """The part of the time limit that is kept for writing the last solution."""
 LEAST_SECONDS = 0.5
-"""The least time to search after reading, or what was asked for where that is less: a busy machine may be slow to start."""
+"""The least time to search after reading, or what was asked for where that is less: a busy machine may be slow to
+start."""
 
 
 def arguments_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
