@@ -117,9 +117,9 @@ def _tree(data: bytes, rng: Random) -> bytes:
     """JSON with some value replaced by an odd one, moved, or gone."""
     try:
         document = json.loads(data)
-    except ValueError:
+        places = list(_places(document))
+    except (ValueError, RecursionError):  # an earlier mutation may have nested it deep
         return _tokens(data, rng)
-    places = list(_places(document))
     if not places:
         return _tokens(data, rng)
     parent, key = rng.choice(places)
