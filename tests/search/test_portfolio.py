@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -11,12 +11,14 @@ from random_problems import random_problem
 
 from anycsp import Problem, native, solve
 from anycsp.graph import compile_graph
+from anycsp.memory import count_edges
 from anycsp.model.expressions import maximum, minimum
 from anycsp.model.objective import Objective
 from anycsp.search import enumeration
 from anycsp.search.invariant_member import InvariantMember
 from anycsp.search.local import LocalSearch
 from anycsp.search.portfolio import LocalMember, Portfolio
+from anycsp.search.prepare import BUILDING_SECONDS
 from anycsp.search.tree import TreeSearch
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="compiled search")
@@ -208,3 +210,23 @@ def test_a_member_with_nothing_left_to_do_ends_its_turn() -> None:
     race.start()
     race.advance(100, 60.0)
     assert (idle.turns, race.steps) == (1, 100)
+
+
+def far_apart(tasks: int, horizon: int) -> Problem:
+    """A rule for every two starts, over domains whose values nobody can look at one by one in a second."""
+    problem = Problem()
+    start = problem.add_variables(tasks, 0, horizon)
+    for i, j in combinations(range(tasks), 2):
+        problem.add((start[i] + 10 * i + 5 <= start[j]) | (start[j] + 10 * j + 5 <= start[i]))
+    problem.minimize(maximum(*start))
+    return problem
+
+
+@pytest.mark.parametrize("search", ["local", "auto"])
+def test_domains_too_large_to_count_every_value_are_searched_by_the_tree_and_invariants(search: str) -> None:
+    problem = far_apart(12, 200_000)
+    assert BUILDING_SECONDS * count_edges(problem) > 2
+    result = solve(problem, search=search, time_limit=2.0, threads=1)
+    assert result.violated == 0
+    assert result.steps > 0
+    assert result.found_by in ("tree", "invariants", "exact")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from anycsp.search.bound import BoundedProblem
 from anycsp.search.choose import choose_parameters, choose_schedule, choose_strategy, fits_tree
 from anycsp.search.enumeration import Enumeration, is_tiny
 from anycsp.search.exact.beside import BesideExact, Partner
-from anycsp.search.exact.engine import ExactSearch
+from anycsp.search.exact.engine import ExactSearch, score_of
 from anycsp.search.hybrid import HybridSearch
 from anycsp.search.invariant_member import InvariantMember
 from anycsp.search.invariants import NAME as INVARIANTS
@@ -27,7 +27,7 @@ from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import FOREVER, LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import FIRST_BOUT, LocalMember, Portfolio
-from anycsp.search.prepare import Plan, Prepared
+from anycsp.search.prepare import Plan, Prepared, counts_in_time
 from anycsp.search.prior import Schedule
 from anycsp.search.tree import TreeSearch
 
@@ -111,6 +111,9 @@ def portfolio(
     graph, heuristic, shares = prepared.graph, plan.heuristic, schedule.shares
     if options.tell is not None:
         options.tell(f"portfolio: {schedule}")
+    counted = heuristic.shares or counts_in_time(graph.num_edges, options.deadline)
+    if not counted and _can_do_without_local(prepared, shares, bounded):
+        shares = prior.UNCOUNTED
     strategies = [name for name in shares if name not in ("tree", INVARIANTS)]
     raced = len(strategies) > 1
     bout = heuristic.bout or (FIRST_BOUT if raced else None)
@@ -135,8 +138,15 @@ def portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof, leader=heuristic.leader,
         refuted=prepared.reduced.refuted_by is not None, first_turn=schedule.first_turn,
+        count=lambda at: (score_of(prepared.problem, at), prepared.problem.violation_of_positions(at)),
         **({} if bounded is None else {"improves": bounded.improves}),
     )  # fmt: skip
+
+
+def _can_do_without_local(prepared: Prepared, shares: Mapping[str, float], bounded: BoundedProblem | None) -> bool:
+    """Whether all that the tree finds is a solution, so that nobody need count what it violates."""
+    whole = bounded is not None or bool(required(prepared.graph).all())
+    return "tree" in shares and fits_tree(prepared.graph) and whole
 
 
 def _tree(prepared: Prepared, options: SearchOptions, objective: int) -> TreeSearch | None:

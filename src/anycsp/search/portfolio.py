@@ -18,6 +18,7 @@ import numpy.typing as npt
 from anycsp import clock
 from anycsp.engine import WORST, Improvement
 from anycsp.graph import ConstraintValueGraph
+from anycsp.model.problem import Violation
 from anycsp.search.invariant_member import InvariantMember
 from anycsp.search.local import LocalSearch
 from anycsp.search.member import SHORTEST_TURN, Member
@@ -130,12 +131,15 @@ class Portfolio:
         refuted: bool = False,
         first_turn: float | None = None,
         improves: Callable[[npt.NDArray[np.int32]], bool] = lambda positions: True,
+        count: Callable[[npt.NDArray[np.int32]], tuple[int, Violation]] | None = None,
     ) -> None:
         """`retreat` asks less of an objective, and says whether it did. Without `ends_at_proof` the search goes on to
         violate as little as it can, though it is known that something will be; `refuted`: from the beginning.
         `first_turn`: seconds of the member with the largest share, which then begins; the others follow by their
         shares, with turns in proportion. Without it the tree begins, and all first turns are alike.
-        `improves` says whether an assignment is better than the best, where a member keeps an objective of its own."""
+        `improves` says whether an assignment is better than the best, where a member keeps an objective of its own.
+        `count`: the score of an assignment and what it violates, for the first one where no local member counts it."""
+        self._count = count
         self._by_steps, self._threads, self._retreat, self._improves = by_steps, threads, retreat, improves
         self._ends_at_proof, self._demanding, self._leader = ends_at_proof, False, leader
         self._constant, self._units = graph.constant[0], float(graph.units[0])
@@ -173,6 +177,13 @@ class Portfolio:
                 member.restart_at = positions[(np.arange(member.search.runs) + k) % len(positions)]
         if self._invariants is not None:
             self._invariants.begin(positions)
+        if not self._local:
+            assert positions is not None
+            assert self._count is not None
+            first = positions[0].astype(np.int32)
+            score, violation = self._count(first)
+            self._keep(first, score, violation.violated, violation.weight, violation.hard, "initial")
+            return
         # Counting a first assignment costs time: the others do so in their first turns.
         if positions is not None:
             self._local[0].run(0, 0.0)

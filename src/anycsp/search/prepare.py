@@ -9,6 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.constraints.clause import ClauseBlock
+from anycsp.constraints.linear import LinearBlock
+from anycsp.constraints.rule import RuleBlock
+from anycsp.deadline import Deadline
 from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.memory import check_memory, count_edges
@@ -17,16 +21,20 @@ from anycsp.neural.models import Model, load_model
 from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import Presolved, presolved
 from anycsp.randomness import initial_positions
-from anycsp.search.choose import choose_model, choose_search, exact_helps
+from anycsp.search.choose import LARGEST_TREE, choose_model, choose_search, exact_helps
 from anycsp.search.enumeration import is_tiny
 from anycsp.search.heuristic import Heuristic
 from anycsp.search.options import SearchOptions
 
 BUILDING_SECONDS = 1e-7
-"""Per edge of the graph, from the problem to an engine that has counted its first assignment. Where less time is left
-than that, nothing is built."""
+"""Per edge of the graph, from the problem to an engine that has counted its first assignment, or per slot where it does
+without. Where less time is left than that, nothing is built."""
 RECOUNTING_SECONDS = 3e-8
-"""Per edge, for the answer to be counted anew."""
+"""Per slot, for the answer to be counted anew; and per operation of a rule, which is one of numpy: 1e-5."""
+OPERATION_SECONDS = 1e-5
+COUNTING_SHARE = 0.1
+"""The most of the time that counting a first assignment of local search may take where the tree and invariants, which
+look at no single values, can do without it."""
 SHORTEST_WITH_EXACT = 1.0
 """Seconds: a shorter search is over before OR-Tools is imported and the model is made."""
 
@@ -104,14 +112,33 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
 def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind: bool = True) -> Prepared:
     """Refuse what would not fit in memory, presolve, compile (`of_one_kind` as there)."""
     check_memory([problem], runs=plan.runs, hidden=plan.hidden)
-    size = count_edges(problem) + problem.num_variables
-    begin_by = options.deadline.earlier((BUILDING_SECONDS + RECOUNTING_SECONDS) * size)
+    edges, slots = count_edges(problem) + problem.num_variables, _slots(problem) + problem.num_variables
+    recounting = RECOUNTING_SECONDS * slots + OPERATION_SECONDS * _operations(problem)
+    lean = plan.search in ("local", "auto") and slots <= LARGEST_TREE and not counts_in_time(edges, options.deadline)
+    begin_by = options.deadline.earlier(BUILDING_SECONDS * (slots if lean else edges) + recounting)
     begin_by.check()
     reduced = presolved(problem, begin_by) if is_presolved(problem, options) else Presolved(problem)
-    search_until = options.deadline.earlier(reduced.seconds + RECOUNTING_SECONDS * size)
+    search_until = options.deadline.earlier(reduced.seconds + recounting)
     graph = compile_graph(reduced.problem, deadline=search_until, of_one_kind=of_one_kind)
     search_until.check()
     return Prepared(problem, reduced, graph)
+
+
+def _slots(problem: Problem) -> int:
+    """What propagators and a recount look at: the variables of each constraint; all their values in families that list
+    these."""
+    by_slot, sizes = (ClauseBlock, RuleBlock, LinearBlock), problem.domain_sizes
+    return int(sum(len(b.scope) if isinstance(b, by_slot) else int(sizes[b.scope].sum()) for b in problem.blocks))
+
+
+def _operations(problem: Problem) -> int:
+    """Operations of all rules; those that share a program are computed together."""
+    return sum(len(program) for b in problem.blocks if isinstance(b, RuleBlock) for program in b.programs)
+
+
+def counts_in_time(edges: int, deadline: Deadline) -> bool:
+    """Whether a local strategy has counted its first assignment in a small part of the time."""
+    return BUILDING_SECONDS * edges <= COUNTING_SHARE * deadline.left
 
 
 def is_presolved(problem: Problem, options: SearchOptions) -> bool:

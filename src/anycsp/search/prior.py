@@ -121,6 +121,9 @@ OPTIMISED_LARGE = {"tree": 0.7, "invariants": 0.25, "tabu": 0.05}
 """The same with more edges than several local strategies can count anew for every better assignment (a job shop of 15
 machines has eleven million, a second of counting each)."""
 
+UNCOUNTED = {"tree": 0.5, "invariants": 0.5}
+"""Where counting what every value would violate, with which local strategies begin, takes too much of the time."""
+
 FEW_COLORS = {"tree": 0.04, "focused": 0.92, "tabu": 0.04}
 """Colourings with at most `MOST_FEW` colours. Near the threshold of random graphs of 1024 vertices the focused walk
 solves what tabu search does not: 3 colours at mean degree 4.55 six of six in 12 s of processor time (tabu one),
