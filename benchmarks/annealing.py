@@ -25,7 +25,7 @@ from dwave.samplers import SimulatedAnnealingSampler, TabuSampler
 from anycsp.integrations.dimod import AnyCSPSampler
 
 TRIAL_SWEEPS = 500
-"""Of a read that is timed, to know how many fit; its time is not counted."""
+"""Sweeps of a read that is timed, to know how many fit; its time is not counted."""
 ROOM = 0.95
 """The part of the time that a long read is planned for: a sweep gets no slower as it cools."""
 

@@ -71,7 +71,7 @@ predicate gecode_precede({VARS}: x, int: s, int: t);""",
 RENAMED = {f"fzn_{name}": name for name, text in GECODE.items() if "=" not in text} | {"fzn_count_eq": "count"}
 """What stands in FlatZinc, and what Gecode calls it."""
 MOST_BYTES = 200 << 20
-"""Of a flattened file; larger ones are not read."""
+"""Flattened files that are larger are not read."""
 
 
 def instances(folder: Path, one_each: bool = False) -> Iterator[tuple[str, Path, Path | None]]:

@@ -33,7 +33,7 @@ from anycsp.distributions.sat import random_formula
 from anycsp.model.description import describe
 
 SEED = 424_242
-"""Of the generated instances."""
+"""The seed of the generated instances."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from anycsp.neural.guidance import UNGUIDED
 from anycsp.neural.models import shipped_models
 
 SEED = 525_252
-"""Of the generated instances; no training uses it."""
+"""The seed of the generated instances; no training uses it."""
 
 
 def grid(side: int) -> Problem:

@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parents[1]
 class Command:
     title: str
     arguments: Sequence[str]
-    """Of the interpreter."""
+    """Arguments of the interpreter."""
     bar: float
     """Largest ratio to the checkout before torch became optional."""
 

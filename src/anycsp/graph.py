@@ -33,7 +33,7 @@ class ConstraintValueGraph:
     domains: Domains
     labellings: tuple[Labelling, ...]
     terms: Terms
-    """Of the constraints in graph order; `terms.index` is the order they were added in."""
+    """Weights of the constraints in graph order; `terms.index` is the order they were added in."""
     scope_start: IntArray
     scope: IntArray
     instances: int

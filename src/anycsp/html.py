@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 WIDTH, HEIGHT = 320, 90
-"""Of a curve, in pixels."""
+"""The size of a curve, in pixels."""
 
 
 def table(title: str, rows: Mapping[str, object]) -> str:

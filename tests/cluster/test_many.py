@@ -29,7 +29,7 @@ from anycsp.search.together import rank_of_positions
 
 
 def formula(seed: int, variables: int = 30, clauses: int = 240) -> Problem:
-    """Of more clauses than can be satisfied."""
+    """A formula with more clauses than can be satisfied."""
     rng = np.random.default_rng(seed)
     literals = rng.integers(1, variables + 1, clauses * 3) * rng.choice([-1, 1], clauses * 3)
     return formula_problem(variables, np.arange(clauses + 1) * 3, literals)

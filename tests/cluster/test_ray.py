@@ -64,7 +64,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def formulas(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Of too many clauses to be satisfied, so that a search ends with its steps."""
+    """Formulas with too many clauses to be satisfied, so that a search ends with its steps."""
     folder, rng = tmp_path_factory.mktemp("formulas"), np.random.default_rng(0)
     for i in range(FILES):
         clauses = [rng.choice(200, 3, replace=False) + 1 for _ in range(1400)]

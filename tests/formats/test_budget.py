@@ -20,7 +20,7 @@ from anycsp.formats.budget import DEPTH, DOMAIN, LIMITS
 from anycsp.formats.files import text_source
 
 SECONDS = 2.0
-"""Of processor time on a busy machine, for what takes hundredths or tenths; before, all of it took many times that."""
+"""Processor time on a busy machine, for what takes hundredths or tenths; before, all of it took many times that."""
 
 
 def instance(variables: str, constraints: str = "") -> str:

@@ -24,7 +24,7 @@ FILES = (
 )  # fmt: skip
 """Those that take a solver."""
 EVERY = 100
-"""Of 14,000 tests that are made one per expression this many are one in CI; all of them take half an hour."""
+"""There are 14,000 tests made one per expression; CI runs one in so many, since all of them take half an hour."""
 LISTED = {
     "test_status_runtime": "it leaves the search what rewriting 2130 clauses leaves of 3 s, on a busy machine nothing"
 }

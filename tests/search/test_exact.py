@@ -18,8 +18,11 @@ from families import FAMILIES, draw_expression
 
 from anycsp import AnyCSPError, Problem, ProblemError, Progress, distributions, solve
 from anycsp.cli import run
+from anycsp.deadline import Deadline
 from anycsp.model.expressions import circuit, if_else
 from anycsp.search.choose import exact_helps
+from anycsp.search.exact import beside
+from anycsp.search.exact.beside import Partner
 from anycsp.search.exact.core import unsatisfiable_core
 from anycsp.search.exact.cp_sat import CpSat
 from anycsp.search.exact.engine import ExactSearch, scored
@@ -367,3 +370,32 @@ def test_exit_codes_and_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[s
     said = json.loads(capsys.readouterr().out)
     assert (said["status"], said["search"], said["found_by"]) == ("satisfied", "exact", "exact")
     assert all("bound" in json.loads(line) for line in trace.read_text().splitlines())
+
+
+def test_neighbourhoods_wait_for_the_first_assignment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other search may take longer to count its first one than CP-SAT takes to begin."""
+    died: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", died.append)
+    for pause in ("ALONE", "REPAIR_AFTER"):
+        monkeypatch.setattr(beside, pause, 0.001)
+    problem = pigeons_with_a_price(12)
+    partner = Partner(problem, seed=0, workers=1, deadline=Deadline.after(3.0), decision=False)
+    partner.begin()
+    try:
+        partner.take(3.0)
+    finally:
+        partner.close()
+    assert not died
+
+
+def pigeons_with_a_price(count: int) -> Problem:
+    """Neither solved nor refuted at once, so that neighbourhoods have time to begin."""
+    problem = Problem()
+    at = [problem.add_variables(count - 1, 0, 1) for _ in range(count)]
+    for holes in at:
+        problem.add_linear(holes, [1] * (count - 1), ">=", 1)
+    for hole in range(count - 1):
+        for first, second in itertools.combinations(at, 2):
+            problem.add_linear([first[hole], second[hole]], [1, 1], "<=", 1)
+    problem.minimize(at[0][0] + at[1][0])
+    return problem

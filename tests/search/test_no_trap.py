@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not native.available(), reason=f"native module {
 
 TINY = 1000
 FAST = 30
-"""Of them, in the fast tests."""
+"""So many of them are in the fast tests."""
 STEPS, MOST_STEPS = 2000, 400_000
 """Between two looks at the score, and of a run that is trapped; the slowest of the thousand took 60,000."""
 BOUT = 8

@@ -15,7 +15,7 @@ from anycsp.search.waves import NEXT_WAVE
 
 @pytest.fixture
 def problem() -> Problem:
-    """Of more clauses than can be satisfied."""
+    """A formula with more clauses than can be satisfied."""
     rng = np.random.default_rng(0)
     literals = rng.integers(1, 51, 1200) * rng.choice([-1, 1], 1200)
     return formula_problem(50, np.arange(401) * 3, literals)

@@ -42,7 +42,7 @@ COMMANDS = {
 }
 
 LINE_LENGTH = 300
-"""Of an error, at most; paths and tokens of a file can be of any length."""
+"""The most characters of an error; paths and tokens of a file can be of any length."""
 
 EPILOG = """
 \b

@@ -110,7 +110,7 @@ def _native_facts() -> dict[str, Any]:
 
 
 def _version(package: str) -> str:
-    """Of what may be installed, without importing it."""
+    """The version of a package that may be installed, without importing it."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

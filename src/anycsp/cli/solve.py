@@ -38,7 +38,7 @@ EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20, "optimal": 30}
 """Those of the solver competitions; every other status ends with 0."""
 
 LEAST_SECONDS = 0.1
-"""Of search after reading, or as many as were asked for where that is less."""
+"""The least time to search after reading, or what was asked for where that is less."""
 
 LEAST_READING = 0.5
 """Seconds of reading, or as many as were asked for where that is less: files that are not enormous take less."""

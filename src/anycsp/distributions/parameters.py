@@ -14,7 +14,7 @@ from anycsp.errors import ProblemError
 from anycsp.schema import shown
 
 LARGEST = 10**7
-"""Of any parameter: what grows with it would not fit into memory, or into 64 bits."""
+"""No parameter is larger: what grows with it would not fit into memory, or into 64 bits."""
 
 
 class Kind(Enum):

@@ -28,8 +28,8 @@ class Parity(Distribution):
     shapes: Sequence[str] = SHAPES
     """Those drawn. Opposite ends of a grid are its sides apart, those of a ring twice as far."""
     side: Size = (4, 12)
-    """Of a grid or a torus; a ring or a tree has four times as many vertices. Tori have an even one: their colours
-    alternate."""
+    """The side of a grid or a torus; a ring or a tree has four times as many vertices. Tori have an even one: their
+    colours alternate."""
     different: float = 0.5
     """Share of the draws in which all neighbours are to differ."""
     validation_side: Size = 12

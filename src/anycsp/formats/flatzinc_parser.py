@@ -15,7 +15,7 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DIGITS = 18
-"""Of a number: 64 bits hold them all."""
+"""The most digits of a number: 64 bits hold all such numbers."""
 ITEMS_PER_LOOK = 4096
 """Items between two looks at the clock: a few hundredths of a second."""
 

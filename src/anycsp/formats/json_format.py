@@ -27,7 +27,7 @@ from anycsp.model.problem import Problem
 _TOP = ("format", "version", "name", "objective", "domains", "variables", "constraints")
 _RANGE = re.compile(r"(-?[0-9]+)\.\.(-?[0-9]+)")
 _DIGITS = 19
-"""Of the longest 64-bit integer."""
+"""Digits of the longest 64-bit integer."""
 
 Path = tuple[str | int, ...]
 

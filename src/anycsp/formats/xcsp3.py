@@ -166,7 +166,7 @@ def _check_claims(root: Any, parser: Any, source: Source) -> None:
 
 
 def _check_element(element: Any, depth: int, deepest: int, source: Source) -> None:
-    """Of many thousands, as a rule: so the limit is looked up by the caller."""
+    """There are many thousands of them, as a rule: so the caller looks up the limit."""
     text = element.text or ""
     if depth > deepest:
         DEPTH.check(depth)

@@ -94,7 +94,7 @@ def _keep(kind: Kind, case: Case, failure: Failure, out: Path, name: str) -> Pat
 
 
 def _commit() -> str:
-    """Of the checkout, where it is one."""
+    """The commit of the checkout, where it is one."""
     try:
         told = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -108,6 +108,8 @@ class Report:
 
     tally: Counter[str]
     failures: list[tuple[int, Failure]]
+    died: bool = False
+    """Whether it was the child's last word: the trial that failed ended it."""
 
 
 def campaign(kind: Kind, seed: int, first: int, seconds: float, trials: int | None = None) -> Iterator[Report]:
@@ -116,12 +118,13 @@ def campaign(kind: Kind, seed: int, first: int, seconds: float, trials: int | No
     while time.monotonic() < deadline and (trials is None or first < trials):
         board = _Board(first)
         pid, reading = _fork(lambda writing, b=board, k=first: _child(kind, seed, k, trials, b, writing))
-        yield from _listen(kind, board, pid, reading, deadline)
-        first, died = board.trial, _ended(kind, board, pid)
-        if died is None:
+        died = False
+        for report in _listen(kind, board, pid, reading, deadline):
+            died = report.died
+            yield report
+        if not died:
             return
-        yield Report(Counter({"failed": 1}), [(first, died)])
-        first += 1
+        first = board.trial + 1
 
 
 def _fork(body: Any) -> tuple[int, int]:
@@ -129,10 +132,12 @@ def _fork(body: Any) -> tuple[int, int]:
     pid = os.fork()
     if pid == 0:
         os.close(reading)
+        code = 1
         try:
             body(writing)
+            code = 0
         finally:
-            os._exit(0)
+            os._exit(code)
     os.close(writing)
     return pid, reading
 
@@ -164,7 +169,7 @@ def _say(writing: int, tally: Counter[str], failures: list[tuple[int, str, str]]
 
 def _listen(kind: Kind, board: _Board, pid: int, reading: int, deadline: float) -> Iterator[Report]:
     """Until the child ends, hangs, or the time is up and it has finished its trial."""
-    pending = b""
+    pending, hangs = b"", False
     while True:
         ready, _, _ = select.select([reading], [], [], GRACE)
         if time.monotonic() >= deadline:
@@ -178,22 +183,24 @@ def _listen(kind: Kind, board: _Board, pid: int, reading: int, deadline: float) 
                 tally, failures = json.loads(line)
                 yield Report(Counter(tally), [(k, Failure(s, d)) for k, s, d in failures])
         if board.overdue(pid, kind.seconds):
+            hangs = True
             break
     os.close(reading)
+    died = _ended(kind, pid, hangs=hangs)
+    if died is not None:
+        yield Report(Counter({"failed": 1}), [(board.trial, died)], died=True)
 
 
-def _ended(kind: Kind, board: _Board, pid: int) -> Failure | None:
+def _ended(kind: Kind, pid: int, *, hangs: bool) -> Failure | None:
     """What ended the child, where that was not its own decision."""
-    if board.overdue(pid, kind.seconds) and os.waitpid(pid, os.WNOHANG) == (0, 0):
+    if hangs:
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if hangs:
         return Failure("hangs", f"no end after {kind.seconds:g} s of work")
-    try:
-        status = os.waitpid(pid, 0)[1]
-    except ChildProcessError:  # waited for just before
-        status = 0
-    if os.WIFSIGNALED(status):
-        return Failure(f"signal {os.WTERMSIG(status)}", "the process died")
+    if code:
+        what = "something that is no Exception was raised" if code > 0 else "the process died"
+        return Failure(f"signal {-code}" if code < 0 else f"ended with code {code}", what)
     return None
 
 
@@ -208,9 +215,6 @@ def tried_apart(kind: Kind, case: Case) -> str | Failure:
 
     pid, reading = _fork(body)
     reports = list(_listen(kind, board, pid, reading, math.inf))
-    died = _ended(kind, board, pid)
-    if died is not None:
-        return died
     for report in reports:
         for _, failure in report.failures:
             return failure

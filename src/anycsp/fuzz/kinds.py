@@ -20,7 +20,7 @@ class Kind:
     """A word for the tally; raises where something is wrong."""
     smaller: Callable[[Case], Iterator[Case]]
     seconds: float
-    """Of work: a trial that takes more hangs."""
+    """The most work of a trial: one that takes more hangs."""
 
     def case(self, seed: int, trial: int) -> Case:
         """Trial k of a seed is the same alone as in a campaign."""

@@ -47,7 +47,7 @@ from anycsp.search.choose import exact_helps
 from anycsp.search.exact.model import installed
 
 FIRST_SECONDS = 1.0
-"""Of local search before CP-SAT, where there is no limit and both together do not pay (search/choose.py)."""
+"""Local search goes first for so long, where there is no limit and both together do not pay (search/choose.py)."""
 
 _FUNCTIONS = frozenset({"min", "max", "abs", "mul", "div", "mod", "pow", "element", "count", "among", "nvalue"})
 _CONDITIONS = frozenset({"alldifferent", "allequal", "xor", "ite", "indomain", "lex_less", "lex_lesseq"})

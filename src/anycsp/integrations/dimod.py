@@ -25,7 +25,7 @@ from anycsp.model.problem import Problem
 from anycsp.search import solve
 
 LARGEST_SUM = 2.0**52
-"""Of all scaled biases together: a float holds it, and twice as much, exactly."""
+"""The largest sum of all scaled biases: a float holds it, and twice as much, exactly."""
 READ_SECONDS = 1.0
 """Without a limit every read takes this long, or until nothing better can exist."""
 

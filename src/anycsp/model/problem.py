@@ -144,7 +144,7 @@ class Problem(GlobalConstraints):
         """Warnings a reader wants to pass on: a wrong clause count, dropped self-loops."""
         self._names: list[str] = []
         self._index: dict[str, int] = {}
-        """Of the first names, all of them once one is looked up: `_by_name`."""
+        """Positions of the first names; of all names once one is looked up: `_by_name`."""
         self._domain_of: list[Domain] = []
         self._origin = object()
         """Copies have the same one: their variables are each other's."""

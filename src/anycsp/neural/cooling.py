@@ -22,7 +22,7 @@ from anycsp.engine import Improvement, Incomplete, TemperedEngine
 FIRST_CYCLE = 200
 """Steps."""
 GROWTH = 2
-"""Of the cycles' lengths."""
+"""How much longer each cycle is than the one before."""
 LONGEST_CYCLES = (3200, math.inf)
 """Steps, of the runs in turn: run 0, run 1, run 2 as run 0, … A single run has the last."""
 HOLD = 8

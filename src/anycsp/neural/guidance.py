@@ -28,7 +28,7 @@ class Guidance(NamedTuple):
     strengths: tuple[float, ...]
     """Pairs of runs take turns with them (the runs of a pair differ in their cooling); (0,): none."""
     memory: float
-    """Of the trace, from step to step: 0.98 forgets within 50 steps."""
+    """How much of the trace is kept from step to step: 0.98 forgets within 50 steps."""
 
     def __bool__(self) -> bool:
         return max(self.strengths) > 0

@@ -62,7 +62,7 @@ class Operations(Protocol):
         entropy: bool,
         reward: Tensor | None,
     ) -> Choice:
-        """Of the softmax φ within each domain; reward [runs, values]."""
+        """A choice by the softmax φ within each domain; reward [runs, values]."""
 
     def draw(self, graph: TensorGraph, logits: Tensor, seed: int, runs: range, step: int) -> Tensor:
         """α ~ φ: [runs, variables] positions."""

@@ -17,9 +17,9 @@ class Profile:
     """By phase, all threads; "gru" holds the cell's products and gates, "gemm" all other products."""
     steps: int
     gflops: float
-    """Of the matrix products, while they ran."""
+    """The speed of the matrix products, while they ran."""
     peak_gflops: float
-    """Of one thread in a loop that touches no memory."""
+    """The speed of one thread in a loop that touches no memory."""
 
     @property
     def share_of_peak(self) -> float:

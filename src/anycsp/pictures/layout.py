@@ -15,7 +15,7 @@ IntArray = npt.NDArray[np.int64]
 MOST_PIVOTS = 200
 """Nodes from which distances are measured: more change little, and cost a search of the graph each."""
 ROUNDS = 60
-"""Of moving; the picture hardly changes after half of them."""
+"""Rounds of moving; the picture hardly changes after half of them."""
 
 
 APART = 0.7

@@ -82,7 +82,7 @@ class Heuristic:
 
 
 def heuristic_of(document: object, where: str, name: str) -> Heuristic:
-    """Of what a file holds; one line of error names the place otherwise."""
+    """The heuristic in a file's content; where it holds none, one line of error names the place."""
     tables = check(document, DOCUMENT, where, ModelError, optional=("search", "shares", "parameters", "provenance"))
     search = check(tables.get("search", {}), SEARCH, f"{where}: search", ModelError, optional=SEARCH)
     shares = check(tables.get("shares", {}), SHARES, f"{where}: shares", ModelError, optional=SHARES)

@@ -25,7 +25,7 @@ FORMAT_VERSION = 3
 FILE = "checkpoint.safetensors"
 
 INDEX = whole(0, 1 << 40)
-"""Of an instance in the sequence of a seed."""
+"""The place of an instance in the sequence of a seed."""
 STEPS = whole(0, 10**9)
 FACTS: Schema = {
     "format_version": whole(FORMAT_VERSION, FORMAT_VERSION),

@@ -74,7 +74,7 @@ class Pool:
         self.config, self.hidden, self._ranks, self._device = config, hidden, ranks, torch.device(device)
         self.share = ranks.share(config.instances)
         self.problems: list[Problem] = []
-        """Of the share."""
+        """The instances of the share."""
         distribution = config.training_distribution()
         own = self.share.stop - self.share.start
         _check_memory(config, own, hidden, distributions.draw(distribution, config.seed, 0))

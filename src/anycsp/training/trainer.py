@@ -44,7 +44,7 @@ from anycsp.training.validation import ValidationSet
 LOG_EVERY = 10
 """Updates averaged into one line of train.csv."""
 CHECKPOINT_SECONDS = 300
-"""Of training between checkpoints: what a crash can cost."""
+"""Training between two checkpoints: what a crash can cost."""
 POINTS = 10
 """Validations of a run whose length is given in minutes, at least: fewer points are no curve."""
 EXPLOSION = 1000
@@ -55,7 +55,7 @@ FIXED = (
 )  # fmt: skip
 """Settings that the state of a run depends on: resuming cannot change them."""
 COPIES = 5
-"""Of every weight in memory: itself, its average, its gradient, two moments of Adam."""
+"""Numbers in memory per weight: itself, its average, its gradient, two moments of Adam."""
 _SUBJECT_STREAM = 1 << 42
 """Keeps the draw of subjects apart from that of instances."""
 

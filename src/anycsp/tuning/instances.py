@@ -112,7 +112,7 @@ class Laboratory:
 
     @property
     def minutes(self) -> float:
-        """Of processor time that every core has searched for. On a machine that others use, more pass meanwhile."""
+        """Processor time that every core has searched for. On a machine that others use, more pass meanwhile."""
         return self._seconds / self._workers.cores / 60
 
     @property

@@ -136,8 +136,10 @@ class Gain:
 
 
 def gain(before: np.ndarray, after: np.ndarray, seed: int = 0) -> Gain:
-    """Of costs [instances, seeds]. The interval of 95% is a bootstrap over instances, which are what a user has more
-    of; seeds of one instance are averaged."""
+    """The gain between two arrays of costs [instances, seeds].
+
+    The interval of 95% is a bootstrap over instances, which are what a user has more of; seeds of one instance are
+    averaged."""
     difference = (before - after).mean(axis=1)
     rng = np.random.default_rng(seed)
     drawn = difference[rng.integers(len(difference), size=(4000, len(difference)))].mean(axis=1)

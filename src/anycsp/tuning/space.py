@@ -17,7 +17,7 @@ AUTO = "auto"
 """As a leader: the shares that the kind of problem has by default."""
 NONE = "none"
 TREE_SHARES = (0.0, 0.05, 0.1, 0.3, 0.6, 0.9)
-"""Of the time: none, a safeguard, …, nearly all."""
+"""Shares of the time: none, a safeguard, …, nearly all."""
 INVARIANT_SHARES = (0.0, 0.2, 0.5)
 """What moves over an invariant graph have of the rest."""
 SECOND_SHARES = (0.1, 0.25, 0.5)

@@ -12,7 +12,7 @@ from anycsp.schema import parse_json
 from anycsp.tuning.learn import LESSON
 
 MOST_ROWS = 2000
-"""Of a curve: more are thinned, the last one kept."""
+"""Points of a curve: more are thinned, the last one kept."""
 LONGEST_FILE = 64 << 20
 NAME = re.compile(r"[A-Za-z0-9._-]{1,80}")
 """What the folder of a run may be called to be shown: a visitor may say the name."""

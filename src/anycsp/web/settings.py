@@ -34,11 +34,11 @@ class Settings:
     """Finished jobs that can still be looked at; older ones are forgotten."""
     kept_problems: int = 100
     kept_bytes: int = 256 * MEGABYTE
-    """Of the events of finished jobs, and as much again of uploads on disk beyond the largest one."""
+    """Events of finished jobs that are kept; as much again is kept of uploads on disk, beyond the largest one."""
 
     @property
     def threads(self) -> int:
-        """Of one job: all of them share the machine."""
+        """Threads of one job: all jobs share the machine."""
         return max(1, available_threads() // self.jobs)
 
     @property

@@ -12,7 +12,7 @@ import anycsp.integrations.cpmpy  # noqa: F401 — adds the solver
 
 SOLVER = "anycsp"
 EVERY = int(os.environ.get("EVERY", "1"))
-"""Of the tests that are made one per expression, only every so many."""
+"""One in so many of the tests that are made one per expression is run."""
 
 
 def pytest_configure(config: Any) -> None:

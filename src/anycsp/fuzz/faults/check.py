@@ -28,7 +28,7 @@ from anycsp.fuzz.models.draw import CONFIG
 from anycsp.fuzz.outcome import expect, expect_one_line, template
 
 SEARCH_SECONDS = 0.4
-"""Of a search: most faults are to fall into it, or into what comes before."""
+"""The limit of a search: most faults are to fall into it, or into what comes before."""
 LONGEST = 60.0
 """Seconds of a process from a signal to its end; far more than is promised."""
 LOOK = 2.0

@@ -97,7 +97,7 @@ def _lines(data: bytes, rng: Random) -> bytes:
 
 
 def _elements(data: bytes, rng: Random) -> bytes:
-    """Of XML: an element in the place of another, or twice, or gone."""
+    """XML with an element in the place of another, or twice, or gone."""
     found = list(re.finditer(rb"<(\w+)[^<>]*>[^<>]*</\1>", data))
     if not found:
         return _tokens(data, rng)
@@ -114,12 +114,12 @@ ODD: tuple[Any, ...] = (
 
 
 def _tree(data: bytes, rng: Random) -> bytes:
-    """Of JSON: some value replaced by an odd one, moved, or gone."""
+    """JSON with some value replaced by an odd one, moved, or gone."""
     try:
         document = json.loads(data)
-    except ValueError:
+        places = list(_places(document))
+    except (ValueError, RecursionError):  # an earlier mutation may have nested it deep
         return _tokens(data, rng)
-    places = list(_places(document))
     if not places:
         return _tokens(data, rng)
     parent, key = rng.choice(places)

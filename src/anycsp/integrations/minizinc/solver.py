@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from anycsp.search.branching import Branching
 
 WRITING_SECONDS = 0.1
-"""Of the time limit, kept for the last solution."""
+"""The part of the time limit that is kept for writing the last solution."""
 LEAST_SECONDS = 0.5
-"""Of search after reading, or as many as were asked for where that is less: a busy machine may be slow to start."""
+"""The least time to search after reading, or what was asked for where that is less: a busy machine may be slow to
+start."""
 
 
 def arguments_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:

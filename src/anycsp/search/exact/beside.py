@@ -213,7 +213,9 @@ class Partner:
         while not self.settled and not self._deadline.passed and self._has_turn():
             with self._lock:
                 positions, score = self.positions, self.score
-            assert positions is not None
+            if positions is None:  # the other search is still counting its first assignment
+                self._stopped.wait(REPAIR_AFTER)
+                continue
             free, rounds = neighbourhoods.draw(positions), rounds + 1
             translation.hint(positions)
             model = restricted(translation, positions, free, self._to_beat(translation, positions), machines)

@@ -52,7 +52,7 @@ def unsatisfiable_core(problem: Problem, seconds: float = 10.0) -> Core:
 def _refutation(
     translation: Translation, literals: Sequence[Literal], chosen: Sequence[int], deadline: Deadline
 ) -> set[int] | None:
-    """Of the chosen constraints, some that cannot hold together; None where none are found in time."""
+    """Some of the chosen constraints that cannot hold together; None where none are found in time."""
     cp = cp_model()
     model = translation.model
     model.clear_assumptions()
