@@ -160,6 +160,11 @@ def test_unsupported_is_told_apart_from_malformed() -> None:
         read_text(instance(THREE, STRETCH), format="xcsp3")
 
 
+def test_a_domain_in_any_order_is_a_set() -> None:
+    problem = read_text(instance('<var id="x"> 3 -1 1..4 </var>', "<intension> ne(x,2) </intension>"), format="xcsp3")
+    assert problem.domain(problem.variables[0]).values.tolist() == [-1, 1, 2, 3, 4]
+
+
 def test_a_domain_too_wide_is_refused() -> None:
     wide = '<array id="x" size="[9]"> 0..1000000000 </array>'
     with pytest.raises(FormatError, match=r"variable x\[0\]: 1,000,000,001 values.*ANYCSP_MAX_DOMAIN"):

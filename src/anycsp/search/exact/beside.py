@@ -213,9 +213,7 @@ class Partner:
         while not self.settled and not self._deadline.passed and self._has_turn():
             with self._lock:
                 positions, score = self.positions, self.score
-            if positions is None:  # the other search is still counting its first assignment
-                self._stopped.wait(REPAIR_AFTER)
-                continue
+            assert positions is not None
             free, rounds = neighbourhoods.draw(positions), rounds + 1
             translation.hint(positions)
             model = restricted(translation, positions, free, self._to_beat(translation, positions), machines)
