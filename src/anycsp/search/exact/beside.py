@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.deadline import Deadline
-from anycsp.engine import WORST, Engine, Improvement
+from anycsp.engine import WORST, Engine, Improvement, OneBest
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
@@ -251,7 +251,7 @@ class Partner:
         return None if violation.hard and not self.problem.scoring.all_required else float(score)
 
 
-class BesideExact:
+class BesideExact(OneBest):
     """Another search and its partner as one engine; see `Engine` for the face. Steps are those of the other search."""
 
     def __init__(self, engine: Engine, partner: Partner, *, alone: bool, bounded: BoundedProblem | None = None) -> None:
@@ -329,17 +329,6 @@ class BesideExact:
     @property
     def bound(self) -> float | None:
         return self._partner.bound
-
-    def improvements(self) -> list[Improvement]:
-        found, self._improvements = self._improvements, []
-        return found
-
-    def best_score(self) -> npt.NDArray[np.int64]:
-        return np.array([[self._score]], dtype=np.int64)
-
-    def best_positions(self) -> npt.NDArray[np.int32]:
-        rows: npt.NDArray[np.int32] = self._positions[None, :]
-        return rows
 
     def close(self) -> None:
         self._partner.close()
