@@ -75,6 +75,25 @@ class Incomplete:
         return False
 
 
+class OneBest:
+    """An engine of one instance that keeps one best assignment, whoever found it."""
+
+    _improvements: list[Improvement]
+    _score: int
+    _positions: npt.NDArray[np.int32]
+
+    def improvements(self) -> list[Improvement]:
+        found, self._improvements = self._improvements, []
+        return found
+
+    def best_score(self) -> npt.NDArray[np.int64]:
+        return np.array([[self._score]], dtype=np.int64)
+
+    def best_positions(self) -> npt.NDArray[np.int32]:
+        rows: npt.NDArray[np.int32] = self._positions[None, :]
+        return rows
+
+
 @runtime_checkable
 class ProvingEngine(Engine, Protocol):
     """One that knows how good an assignment can be at all. It may hold threads, so it is closed when it is done."""

@@ -160,6 +160,12 @@ def test_unsupported_is_told_apart_from_malformed() -> None:
         read_text(instance(THREE, STRETCH), format="xcsp3")
 
 
+def test_a_domain_out_of_order_is_refused() -> None:
+    """The official checker would call right answers wrong."""
+    with pytest.raises(FormatError, match="variable x: the values of a domain are not in increasing order"):
+        read_text(instance('<var id="x"> 1 -1 </var>', "<intension> ne(x,2) </intension>"), format="xcsp3")
+
+
 def test_a_domain_too_wide_is_refused() -> None:
     wide = '<array id="x" size="[9]"> 0..1000000000 </array>'
     with pytest.raises(FormatError, match=r"variable x\[0\]: 1,000,000,001 values.*ANYCSP_MAX_DOMAIN"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -27,6 +28,7 @@ from anycsp.search.exact.core import unsatisfiable_core
 from anycsp.search.exact.cp_sat import CpSat
 from anycsp.search.exact.engine import ExactSearch, scored
 from anycsp.search.exact.neighbourhoods import Neighbourhoods, restricted
+from anycsp.search.exact.pace import OTHER, PROVER, REPAIRS, Pace, lower_priority
 from anycsp.search.exact.translation import must_hold, translated
 
 pytest.importorskip("ortools")
@@ -372,14 +374,44 @@ def test_exit_codes_and_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert all("bound" in json.loads(line) for line in trace.read_text().splitlines())
 
 
+def test_turns_follow_what_was_brought_lately() -> None:
+    """Turns of 0.1 s: a search that improves has nearly all of them, one that has stopped shares them with the rest."""
+
+    def turns(improving: str | None, *, decides: bool = False) -> dict[str, int]:
+        pace, counts = Pace(decides=decides), dict.fromkeys((OTHER, REPAIRS, PROVER), 0)
+        for turn in range(1000):
+            party = pace.next(counts, turn / 10)
+            counts[party] += 1
+            pace.book(party, 0.1, turn / 10)
+            if improving is not None:
+                pace.improved(improving, turn / 10)
+        return counts
+
+    for improving in (OTHER, REPAIRS, PROVER):
+        assert turns(improving)[improving] > 800
+    assert min(turns(None).values()) > 300
+    assert turns(None, decides=True)[OTHER] > 800
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="priorities are those of processes")
+def test_a_thread_in_the_background_has_little_beside_one_that_works() -> None:
+    said: list[float] = []
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    thread = threading.Thread(target=lambda: said.append(lower_priority()))
+    thread.start()
+    thread.join()
+    assert said[0] < 0.5 or before == 19
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
+
+
 def test_neighbourhoods_wait_for_the_first_assignment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The other search may take longer to count its first one than CP-SAT takes to begin."""
     died: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", died.append)
-    for pause in ("ALONE", "REPAIR_AFTER"):
+    for pause in ("ALONE", "TRIAL"):
         monkeypatch.setattr(beside, pause, 0.001)
     problem = pigeons_with_a_price(12)
-    partner = Partner(problem, seed=0, workers=1, deadline=Deadline.after(3.0), decision=False)
+    partner = Partner(problem, seed=0, workers=1, deadline=Deadline.after(3.0), decision=False, alone=False)
     partner.begin()
     try:
         partner.take(3.0)

@@ -103,7 +103,8 @@ class Loader:
             return x.domain[0]
         values = [v for part in x.domain for v in ([part] if isinstance(part, int) else part)]
         if any(a >= b for a, b in pairwise(values)):
-            # The standard asks for it, and the official checker misjudges answers where it is not so.
+            # The standard asks for it, and the official checker misjudges answers where it is not so: it looks values
+            # up by bisection, and calls some of a domain `1 -1` wrong.
             raise ProblemError("the values of a domain are not in increasing order")
         return values
 

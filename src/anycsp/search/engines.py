@@ -65,11 +65,12 @@ def _auto(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     engine = _local(prepared, own, options)
     if isinstance(engine, Enumeration):
         return engine
-    decision = is_decision(prepared.whole)
+    decision, alone = is_decision(prepared.whole), plan.threads == 1
     partner = Partner(
-        prepared.problem, options.seed, workers, options.deadline, decision=decision, branching=options.branching
-    )
-    return BesideExact(engine, partner, alone=plan.threads == 1)
+        prepared.problem, options.seed, workers, options.deadline,
+        decision=decision, alone=alone, branching=options.branching,
+    )  # fmt: skip
+    return BesideExact(engine, partner, alone=alone)
 
 
 def improving_engine(
@@ -80,10 +81,12 @@ def improving_engine(
         return _optimising(prepared, plan, options, bounded)
     workers, own = _divided(plan)
     engine = _optimising(prepared, own, options, bounded)
+    alone = plan.threads == 1
     partner = Partner(
-        bounded.original, options.seed, workers, options.deadline, decision=True, branching=options.branching
-    )
-    return BesideExact(engine, partner, alone=plan.threads == 1, bounded=bounded)
+        bounded.original, options.seed, workers, options.deadline,
+        decision=True, alone=alone, branching=options.branching,
+    )  # fmt: skip
+    return BesideExact(engine, partner, alone=alone, bounded=bounded)
 
 
 def _divided(plan: Plan) -> tuple[int, Plan]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp import clock
-from anycsp.engine import WORST, Improvement
+from anycsp.engine import WORST, Improvement, OneBest
 from anycsp.graph import ConstraintValueGraph
 from anycsp.model.problem import Violation
 from anycsp.search.invariant_member import InvariantMember
@@ -108,7 +108,7 @@ class LocalMember(Member):
             self.search.advance(min(steps, max(1, left)), seconds)
 
 
-class Portfolio:
+class Portfolio(OneBest):
     """Members by name and share on the graph of one instance; see `Engine` for the face. A step is one of any member.
 
     With a limit of steps turns are counted in steps, so that answers repeat for any number of threads; otherwise in
@@ -201,16 +201,6 @@ class Portfolio:
             else:
                 self._turns_by_time(steps_left, left)
         return self.steps - before
-
-    def improvements(self) -> list[Improvement]:
-        found, self._improvements = self._improvements, []
-        return found
-
-    def best_score(self) -> npt.NDArray[np.int64]:
-        return np.array([[self._score]], dtype=np.int64)
-
-    def best_positions(self) -> npt.NDArray[np.int32]:
-        return self._positions[None, :]
 
     @property
     def solved(self) -> bool:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import Any
 
 from anycsp.deadline import DEFAULT_SECONDS, NEVER
 from anycsp.errors import AnyCSPError
+from anycsp.integrations.pysat.deleted import Deleted
 from anycsp.integrations.pysat.formula import AtMost, at_most_of, clause_of, weighted_problem
 from anycsp.model.expressions import all_of, any_of, operation
 from anycsp.search import solve
 from anycsp.search.exact.model import installed
 
 
-class MaxSAT:
+class MaxSAT(Deleted):
     """Models of a `WCNF` that satisfy its hard clauses and leave as little weight of soft clauses unsatisfied as
     possible.
 
@@ -45,6 +45,16 @@ class MaxSAT:
         self.search = search or ("exact" if time_limit is None and installed() else "auto")
         if time_limit is None and self.search != "exact":
             self.time_limit = DEFAULT_SECONDS
+        self._stop = threading.Event()
+        self._new()
+        self._variables = int(getattr(formula, "nv", 0))
+        for clause in [*getattr(formula, "hard", ()), *getattr(formula, "clauses", ())]:
+            self.add_clause(clause)
+        for clause, weight in zip(getattr(formula, "soft", ()), getattr(formula, "wght", ()), strict=True):
+            self.add_clause(clause, weight)
+        self._at_most += [at_most_of(bound) for name in ("atmosts", "atms") for bound in getattr(formula, name, ())]
+
+    def _new(self) -> None:
         self.cost: Any = None
         """The weight of the soft clauses that the last model leaves unsatisfied."""
         self.model: list[int] | None = None
@@ -57,26 +67,12 @@ class MaxSAT:
         self._at_most: list[AtMost] = []
         self._satisfied_before: list[list[list[int]]] = []
         """Soft clauses of which one must be unsatisfied from now on, in every entry."""
-        self._variables = int(getattr(formula, "nv", 0))
-        self._stop = threading.Event()
+        self._variables = 0
         self._seconds = 0.0
-        for clause in [*getattr(formula, "hard", ()), *getattr(formula, "clauses", ())]:
-            self.add_clause(clause)
-        for clause, weight in zip(getattr(formula, "soft", ()), getattr(formula, "wght", ()), strict=True):
-            self.add_clause(clause, weight)
-        self._at_most += [at_most_of(bound) for name in ("atmosts", "atms") for bound in getattr(formula, name, ())]
-
-    def __enter__(self) -> MaxSAT:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.delete()
 
     def delete(self) -> None:
         """Forget everything."""
-        self.__init__()  # type: ignore[misc]
+        self._new()
 
     def add_clause(self, clause: Iterable[int], weight: Any = None) -> None:
         """A hard clause, or a soft one with its weight."""

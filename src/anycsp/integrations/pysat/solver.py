@@ -8,17 +8,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from types import TracebackType
 from typing import Any
 
 from anycsp.deadline import DEFAULT_SECONDS
 from anycsp.errors import ProblemError
+from anycsp.integrations.pysat.deleted import Deleted
 from anycsp.integrations.pysat.formula import AtMost, at_most_of, clause_of, required_problem
 from anycsp.search import solve
 from anycsp.search.options import SEARCHES
 
 
-class LocalSearch:
+class LocalSearch(Deleted):
     """Clauses are added, and the formula is searched anew by every call of `solve`.
 
     Args:
@@ -60,14 +60,6 @@ class LocalSearch:
         self._status: bool | None = None
         self._model: list[int] | None = None
         self._core: list[int] | None = None
-
-    def __enter__(self) -> LocalSearch:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.delete()
 
     def delete(self) -> None:
         """Forget everything."""

@@ -2,21 +2,23 @@
 
 The other search has the first fraction of a second for itself: most problems it solves are solved by then, and the
 import of OR-Tools takes as long. Then one thread gives CP-SAT the whole problem and, where that is not settled soon,
-another one improves the best assignment in large neighbourhoods. With one thread to spend they share its time.
+another one improves the best assignment in large neighbourhoods. With one thread to spend they share its time by what
+they bring (`pace.py`).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.deadline import Deadline
-from anycsp.engine import WORST, Engine, Improvement
+from anycsp.engine import WORST, Engine, Improvement, OneBest
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
@@ -25,13 +27,12 @@ from anycsp.search.exact.cp_sat import STOPPING, CpSat
 from anycsp.search.exact.engine import bound_of, has_objective, score_of_value, scored
 from anycsp.search.exact.model import cp_model
 from anycsp.search.exact.neighbourhoods import Neighbourhoods, machines_of, restricted
+from anycsp.search.exact.pace import OTHER, PROVER, REPAIRS, TRIAL, Pace, lower_priority
 from anycsp.search.exact.translation import Positions, Stopped, Translation, translated
 from anycsp.search.portfolio import Portfolio
 
 ALONE = 0.3
 """Seconds before CP-SAT begins."""
-REPAIR_AFTER = 1.0
-"""Seconds that CP-SAT has for the whole problem before the large neighbourhoods begin."""
 GUIDED = 0.25
 """The part of the time left in which CP-SAT follows an order that the user knows, where there is one: a model's own
 order finds first solutions of rostering and sport leagues that CP-SAT's own did not find in twice the time."""
@@ -39,12 +40,6 @@ LONGEST_GUIDED = 240.0
 """Seconds of a search of which that is a part; one without a limit follows the order for a minute."""
 SLICE = 0.5
 """Seconds of one neighbourhood."""
-TRAILING = 0.15
-"""The part of the time in which the other search runs too where all share one thread and CP-SAT has the best
-assignment; while it leads itself it always runs."""
-LATELY = 8
-"""Neighbourhoods of which one has to have paid for the next to follow at once; otherwise as long a pause comes first as
-the last one took, since what they cost is the others' time."""
 ENDING = 0.02
 """The part of the time that CP-SAT ends early, so that it has ended when the others do."""
 
@@ -60,10 +55,12 @@ class Partner:
         deadline: Deadline,
         *,
         decision: bool,
+        alone: bool,
         branching: Sequence[Branching] = (),
     ) -> None:
-        """`decision`: whether everything is meant to be satisfied. `branching`: an order to begin with."""
-        self._decision, self._branching = decision, tuple(branching)
+        """`decision`: whether everything is meant to be satisfied. `alone`: there is but one core, so that the prover
+        stays in the background and a repair waits for its turn. `branching`: an order to begin with."""
+        self.decision, self._alone, self._branching = decision, alone, tuple(branching)
         self.problem, self._seed, self._workers = problem, seed, workers
         self._deadline = deadline.earlier(ENDING * min(deadline.left, 60.0))
         self._stopped = threading.Event()
@@ -74,27 +71,48 @@ class Partner:
         self.positions: Positions | None = None
         """The best assignment that anyone has found."""
         self.score = WORST
-        self.news: list[Positions] = []
-        """What CP-SAT found and nobody has taken yet, each better than all before."""
+        self.news: list[tuple[str, Positions]] = []
+        """What CP-SAT found and nobody has taken yet, each better than all before, and which part of it did."""
         self.proved = self.infeasible = False
         self._prover: CpSat | None = None
+        self._translation: Translation | None = None
+        self._translated = threading.Event()
+        """Set when there is a translation, or will be none."""
+        self.began: float | None = None
+        """When the prover did."""
+        self.background = 0.0
+        """Its part of the core beside a thread that works."""
+        self.parties = {OTHER}
+        """Who can use a turn."""
+        self.repairing = False
+        """Whether a repair has the turn."""
 
     # ── called by the other search ───────────────────────────────────────────────────────────────────
 
     def begin(self) -> None:
-        self._start(self._prove)
+        for part in (self._prove, self._repairs):  # both from here: a thread inherits the priority of who starts it
+            self._threads.append(threading.Thread(target=part, name="cp-sat", daemon=True))
+            self._threads[-1].start()
 
     def offer(self, positions: Positions, score: int) -> None:
         """An assignment of the other search, and what `scored` says of it."""
         with self._lock:
             if score < self.score or self.positions is None:
                 self.positions, self.score = positions, score
+                self._lock.notify_all()
 
-    def take(self, seconds: float) -> list[Positions]:
-        """What is new, after waiting for it this long."""
+    def repair(self) -> None:
+        """One neighbourhood has the turn, until `repairing` ends."""
         with self._lock:
-            if not self.news and not self.settled:
-                self._lock.wait(seconds)
+            self.repairing = REPAIRS in self.parties
+            self._lock.notify_all()
+
+    def take(self, seconds: float) -> list[tuple[str, Positions]]:
+        """What is new, after waiting for it, or for the end of a repair, this long."""
+        with self._lock:
+            if seconds > 0.0:
+                repairing = self.repairing
+                self._lock.wait_for(lambda: self.news or self.settled or repairing > self.repairing, seconds)
             news, self.news = self.news, []
         return news
 
@@ -120,18 +138,12 @@ class Partner:
 
     # ── the threads ──────────────────────────────────────────────────────────────────────────────────
 
-    def _start(self, target: Callable[..., None], *arguments: Any) -> None:
-        thread = threading.Thread(target=target, args=arguments, name="cp-sat", daemon=True)
-        with self._lock:
-            self._threads.append(thread)
-        thread.start()
-
-    def _hear(self, positions: Positions) -> None:
+    def _hear(self, party: str, positions: Positions) -> None:
         score = scored(self.problem, positions)[0]
         with self._lock:
             if score < self.score:
                 self.positions, self.score = positions, score
-                self.news.append(positions)
+                self.news.append((party, positions))
                 self._lock.notify_all()
 
     def _solve(self, solver: CpSat) -> bool:
@@ -148,30 +160,39 @@ class Partner:
     def _prove(self) -> None:
         """The whole problem."""
         if self._stopped.wait(ALONE):
+            self._translated.set()
             return
         self._importing = True
         cp_model()
         self._importing = False
+        if self._alone:
+            self.background = lower_priority()
+        self.began = time.perf_counter()
+        self.parties.add(PROVER)
         try:
-            translation = translated(self.problem, self._stopped.is_set, self._decision)
+            self._search(translated(self.problem, self._stopped.is_set, self.decision))
         except (Stopped, AnyCSPError):  # what cannot be translated is left to the other search
             return
+        finally:
+            self.parties.discard(PROVER)
+            self._translated.set()
+
+    def _search(self, translation: Translation) -> None:
         with self._lock:
             if self.positions is not None:
                 translation.hint(self.positions)
         variant = translation.model.clone()
         guided = guide(translation, self._branching) if self._branching else None
-        self._start(self._repair, translation)
+        hear = partial(self._hear, PROVER)
+        self._translation = translation
+        self._translated.set()
         if guided is not None:
             soon = self._deadline.within(GUIDED * min(self._deadline.left, LONGEST_GUIDED))
-            self._settle(CpSat(translation, self._hear, model=guided, deadline=soon, seed=self._seed, guided=True))
+            self._settle(CpSat(translation, hear, model=guided, deadline=soon, seed=self._seed, guided=True))
         if not self.settled:
             self._settle(
-                CpSat(
-                    translation, self._hear, model=variant, deadline=self._deadline, workers=self._workers,
-                    seed=self._seed,
-                )
-            )  # fmt: skip
+                CpSat(translation, hear, model=variant, deadline=self._deadline, workers=self._workers, seed=self._seed)
+            )
 
     def _settle(self, solver: CpSat) -> None:
         self._prover = solver
@@ -180,32 +201,45 @@ class Partner:
                 self.proved, self.infeasible = solver.proved, solver.infeasible
                 self._lock.notify_all()
 
-    def _repair(self, translation: Translation) -> None:
-        """One neighbourhood of the best assignment after another."""
-        if self._stopped.wait(REPAIR_AFTER):
+    def _repairs(self) -> None:
+        """One neighbourhood of the best assignment after another, each when it is its turn."""
+        self._translated.wait()
+        translation = self._translation
+        if translation is None or self._stopped.wait(TRIAL):
             return
         neighbourhoods = Neighbourhoods(self.problem, np.random.default_rng([self._seed & (2**64 - 1), 2]))
-        rounds, paid, machines = 0, 0, machines_of(self.problem)
-        while not self._stopped.is_set() and not self.settled and not self._deadline.passed:
-            began = time.perf_counter()
+        rounds, machines = 0, machines_of(self.problem)
+        self.parties.add(REPAIRS)
+        while not self.settled and not self._deadline.passed and self._has_turn():
             with self._lock:
                 positions, score = self.positions, self.score
-            if positions is None:  # the other search is still counting its first assignment
-                self._stopped.wait(REPAIR_AFTER)
-                continue
+            assert positions is not None
             free, rounds = neighbourhoods.draw(positions), rounds + 1
             translation.hint(positions)
             model = restricted(translation, positions, free, self._to_beat(translation, positions), machines)
-            solver = CpSat(
-                translation, self._hear, model=model, deadline=self._deadline.within(SLICE), seed=self._seed + rounds
-            )
+            soon, seed = self._deadline.within(SLICE), self._seed + rounds
+            solver = CpSat(translation, partial(self._hear, REPAIRS), model=model, deadline=soon, seed=seed)
             if not self._solve(solver):
-                return
-            improved = self.score < score
-            neighbourhoods.book(improved=improved, settled=solver.proved or solver.infeasible)
-            paid = rounds if improved else paid
-            if rounds - paid >= LATELY and self._stopped.wait(time.perf_counter() - began):
-                return
+                break
+            neighbourhoods.book(improved=self.score < score, settled=solver.proved or solver.infeasible)
+            self._end_turn()
+        self.parties.discard(REPAIRS)
+        self._end_turn()
+
+    def _has_turn(self) -> bool:
+        """Wait for it, and for the other search to have counted a first assignment; False where none comes any more."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._stopped.is_set() or (self.positions is not None and self._may_repair))
+        return not self._stopped.is_set()
+
+    @property
+    def _may_repair(self) -> bool:
+        return self.repairing or not self._alone
+
+    def _end_turn(self) -> None:
+        with self._lock:
+            self.repairing = False
+            self._lock.notify_all()
 
     def _to_beat(self, translation: Translation, positions: Positions) -> float | None:
         """The model's objective at an assignment; None where it has none, or the assignment is no solution."""
@@ -217,16 +251,15 @@ class Partner:
         return None if violation.hard and not self.problem.scoring.all_required else float(score)
 
 
-class BesideExact:
+class BesideExact(OneBest):
     """Another search and its partner as one engine; see `Engine` for the face. Steps are those of the other search."""
 
     def __init__(self, engine: Engine, partner: Partner, *, alone: bool, bounded: BoundedProblem | None = None) -> None:
         """`alone`: one thread has to do for both. `bounded`: the other search satisfies the bound of an objective."""
         self._engine, self._partner, self._alone, self._bounded = engine, partner, alone, bounded
+        self._pace = Pace(decides=partner.decision and bounded is None)
         self._improvements: list[Improvement] = []
         self._score = WORST
-        self._leads = False
-        """Whether CP-SAT has the best assignment."""
         self.value: int | None = None
         self._candidate: int | None = None
         """The objective's value at the best assignment, which `value` becomes once it is demanded to be beaten."""
@@ -242,19 +275,35 @@ class BesideExact:
         self._collect()
 
     def advance(self, max_steps: int, seconds: float) -> int:
+        before, party = self._engine.steps, self._next()
         began = time.perf_counter()
-        partner, share = self._partner, 1.0
-        if self._leads and self._alone and not partner.settled:
-            share = TRAILING
-        before = self._engine.steps
-        if not self._settled:
-            self._engine.advance(max_steps, share * seconds)
-        self._collect()
-        rest = 0.0 if self._score <= 0 else max(0.0, seconds - (time.perf_counter() - began))
-        news = partner.take(rest if share < 1.0 or self._settled else 0.0)
+        if party == OTHER and not self._settled:
+            self._engine.advance(max_steps, seconds)
+            self._collect()
+        elif party == REPAIRS and not self._partner.repairing:
+            self._partner.repair()
+        news = self._partner.take(seconds if party != OTHER else 0.0)
+        if self._partner.began is not None:
+            self._pace.book(party, time.perf_counter() - began, self._elapsed, self._partner.background)
         if news:  # each is better than those before
-            self._adopt(news[-1])
+            finder, positions = news[-1]
+            self._adopt(positions)
+            self._pace.improved(finder, self._elapsed)
         return self._engine.steps - before
+
+    def _next(self) -> str:
+        """Whose turn it is: one of CP-SAT's threads has its own where there are several."""
+        if not self._alone or self._partner.began is None:
+            return OTHER
+        if self._partner.repairing:
+            return REPAIRS
+        return self._pace.next(tuple(self._partner.parties), self._elapsed)
+
+    @property
+    def _elapsed(self) -> float:
+        """Seconds since the prover began."""
+        began = self._partner.began
+        return 0.0 if began is None else time.perf_counter() - began
 
     @property
     def _settled(self) -> bool:
@@ -281,17 +330,6 @@ class BesideExact:
     def bound(self) -> float | None:
         return self._partner.bound
 
-    def improvements(self) -> list[Improvement]:
-        found, self._improvements = self._improvements, []
-        return found
-
-    def best_score(self) -> npt.NDArray[np.int64]:
-        return np.array([[self._score]], dtype=np.int64)
-
-    def best_positions(self) -> npt.NDArray[np.int32]:
-        rows: npt.NDArray[np.int32] = self._positions[None, :]
-        return rows
-
     def close(self) -> None:
         self._partner.close()
 
@@ -301,10 +339,12 @@ class BesideExact:
         """What the other search found."""
         for found in self._engine.improvements():
             if found.score < self._score or self._score == WORST:
-                self._score, self._leads = found.score, False
+                self._score = found.score
                 self._positions = self._engine.best_positions()[found.run].copy()
                 self._improvements.append(found)
                 self._offer(found)
+                if self._bounded is None or self._candidate is not None or self.value is None:
+                    self._pace.improved(OTHER, self._elapsed)
 
     def _offer(self, found: Improvement) -> None:
         """The other search's best, counted as CP-SAT's are."""
@@ -329,7 +369,7 @@ class BesideExact:
             if value is None or (self.value is not None and not self._bounded.is_better(value, self.value)):
                 return
             score, positions, self._candidate = 0, self._bounded.extended(positions), value
-        self._positions, self._score, self._leads = positions, score, True
+        self._positions, self._score = positions, score
         seconds = time.perf_counter() - self._began
         self._improvements.append(Improvement(self.steps, seconds, 0, 0, *violation, score, "exact"))
         if isinstance(self._engine, Portfolio):

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.deadline import NEVER, Deadline
-from anycsp.engine import WORST, Improvement
+from anycsp.engine import WORST, Improvement, OneBest
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem, Violation
 from anycsp.randomness import initial_positions
@@ -22,7 +22,7 @@ from anycsp.search.exact.cp_sat import CpSat
 from anycsp.search.exact.translation import Positions, translated
 
 
-class ExactSearch:
+class ExactSearch(OneBest):
     """CP-SAT on one problem; see `Engine` for the face. A step is an assignment that it finds, each better than the
     last."""
 
@@ -101,17 +101,6 @@ class ExactSearch:
     @property
     def bound(self) -> float | None:
         return None if self._solver is None else bound_of(self._problem, self._solver)
-
-    def improvements(self) -> list[Improvement]:
-        found, self._improvements = self._improvements, []
-        return found
-
-    def best_score(self) -> npt.NDArray[np.int64]:
-        return np.array([[self._score]], dtype=np.int64)
-
-    def best_positions(self) -> npt.NDArray[np.int32]:
-        rows: npt.NDArray[np.int32] = self._positions[None, :]
-        return rows
 
     def close(self) -> None:
         if self._thread is not None and self._solver is not None:
