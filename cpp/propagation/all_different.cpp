@@ -11,7 +11,8 @@ namespace {
 struct Bins {
     std::vector<int32_t> scope;
     int32_t count = 0;
-    std::vector<const int32_t*> bin;  // by slot and position: the bin, counted from first_bin
+    std::vector<const int32_t*> bin;    // by slot and position: the bin, counted from first_bin
+    std::shared_ptr<const void> owner;  // of the bins, where the problem is not
     int32_t first_bin = 0;
     std::vector<std::vector<int32_t>> position;  // by slot and bin, −1 where a variable lacks the value
     std::vector<uint8_t> counts;                 // by bin: 0 for excepted values
@@ -340,6 +341,21 @@ class Matching : public Propagator {
 constexpr int64_t kLargestMatching =
     200'000;  // slots · bins: beyond, a matching at every node costs more than it saves
 
+void add_different(Store& store, int32_t c, std::shared_ptr<Bins> bins, Propagators& out) {
+    const Problem& problem = store.problem();
+    bool all_count = true;
+    for (size_t i = 0; i < bins->scope.size(); ++i) {
+        bins->position.emplace_back(bins->count, -1);
+        for (int32_t v = 0; v < problem.domain_size(bins->scope[i]); ++v) {
+            bins->position[i][bins->of(i, v)] = v;
+            all_count &= bins->counts[bins->of(i, v)] != 0;
+        }
+    }
+    out.push_back(std::make_unique<TakenValues>(store, c, bins));
+    if (all_count && bins->scope.size() > 2 && int64_t(bins->count) * int64_t(bins->scope.size()) <= kLargestMatching)
+        out.push_back(std::make_unique<Matching>(c, bins));
+}
+
 }  // namespace
 
 void add_all_different(Store& store, const Family& f, int32_t c, Propagators& out) {
@@ -358,17 +374,21 @@ void add_all_different(Store& store, const Family& f, int32_t c, Propagators& ou
     bins->first_bin = low;
     bins->count = high - low + 1;
     bins->counts.assign(f.bin_counts.begin() + low, f.bin_counts.begin() + high + 1);
-    bool all_count = true;
-    for (size_t i = 0; i < bins->scope.size(); ++i) {
-        bins->position.emplace_back(bins->count, -1);
-        for (int32_t v = 0; v < problem.domain_size(bins->scope[i]); ++v) {
-            bins->position[i][bins->of(i, v)] = v;
-            all_count &= bins->counts[bins->of(i, v)] != 0;
-        }
+    add_different(store, c, std::move(bins), out);
+}
+
+void add_all_different(Store& store, int32_t c, std::vector<int32_t> scope, std::vector<std::vector<int32_t>> bin_of,
+                       Propagators& out) {
+    auto bins = std::make_shared<Bins>();
+    bins->scope = std::move(scope);
+    const auto owned = std::make_shared<std::vector<std::vector<int32_t>>>(std::move(bin_of));
+    bins->owner = owned;
+    for (const auto& own : *owned) {
+        bins->bin.push_back(own.data());
+        for (int32_t bin : own) bins->count = std::max(bins->count, bin + 1);
     }
-    out.push_back(std::make_unique<TakenValues>(store, c, bins));
-    if (all_count && bins->scope.size() > 2 && int64_t(bins->count) * int64_t(bins->scope.size()) <= kLargestMatching)
-        out.push_back(std::make_unique<Matching>(c, bins));
+    bins->counts.assign(bins->count, 1);
+    add_different(store, c, std::move(bins), out);
 }
 
 }  // namespace anycsp::propagation

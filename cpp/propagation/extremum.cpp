@@ -72,11 +72,7 @@ class Extremum : public Propagator {
             if (left) range(store, i);
             return left;
         }
-        for (int32_t v = store.first(x); v >= 0;) {
-            const int32_t next = store.next(x, v);
-            if ((term_[i][v] < bottom || term_[i][v] > top) && !store.remove(x, v)) return false;
-            v = next;
-        }
+        if (!drop(store, i, [&](int64_t term) { return term < bottom || term > top; })) return false;
         range(store, i);
         return true;
     }
@@ -101,25 +97,35 @@ class Extremum : public Propagator {
         }
         return only >= 0 && within(store, only, bottom, INT64_MAX);
     }
+    // Both sides are known, or one would be with a value: then they must not be equal.
     bool differ(Store& store) {
-        int64_t open = -1;
-        for (size_t i = 0; i < scope.size(); ++i) {
-            if (store.fixed(scope[i])) continue;
-            if (open >= 0) return true;
-            open = static_cast<int64_t>(i);
+        const int64_t low = largest(least_), high = largest(most_);
+        if (low == high && has_result_) return drop(store, listed_, [&](int64_t term) { return bound_ + term == low; });
+        if (has_result_ && least_.back() != most_.back()) return true;
+        const int64_t target = bound_ + (has_result_ ? least_.back() : 0);
+        if (low == high) return low != target;
+        if (target < low || target > high) return true;
+        for (size_t i = 0; i < listed_; ++i) {
+            int64_t others_low = INT64_MIN, others_high = INT64_MIN;
+            for (size_t j = 0; j < listed_; ++j) {
+                if (j == i) continue;
+                others_low = std::max(others_low, least_[j]);
+                others_high = std::max(others_high, most_[j]);
+            }
+            const auto decided = [&](int64_t term) {
+                return std::max(term, others_low) == target && std::max(term, others_high) == target;
+            };
+            if (!drop(store, i, decided)) return false;
+            range(store, i);
         }
-        int64_t others = INT64_MIN;
-        for (size_t i = 0; i < listed_; ++i)
-            if (int64_t(i) != open) others = std::max(others, least_[i]);
-        const bool result_open = has_result_ && open == int64_t(listed_);
-        const int64_t target = bound_ + (has_result_ && !result_open ? least_.back() : 0);
-        if (open < 0) return others != target;
-        const int32_t x = scope[open];
+        return true;
+    }
+    template <class Gone>
+    bool drop(Store& store, size_t i, Gone gone) {
+        const int32_t x = scope[i];
         for (int32_t v = store.first(x); v >= 0;) {
             const int32_t next = store.next(x, v);
-            const int64_t term = term_[open][v];
-            const bool equal = result_open ? others == target + term : std::max(others, term) == target;
-            if (equal && !store.remove(x, v)) return false;
+            if (gone(term_[i][v]) && !store.remove(x, v)) return false;
             v = next;
         }
         return true;

@@ -12,8 +12,8 @@ template <class Terms>
 class Sum : public Propagator {
   public:
     Sum(int32_t constraint, std::vector<int32_t> variables, Terms terms, int32_t op, int64_t bound)
-        : Propagator(constraint, variables.size() <= 3 ? kCheap : kTable, op == NE ? uint8_t(kFixed) : Terms::kWakes,
-                     false),
+        : Propagator(constraint, variables.size() <= 3 ? kCheap : kTable,
+                     op == NE ? Terms::kWakesToDiffer : Terms::kWakes, false),
           terms_(std::move(terms)),
           op_(op) {
         scope = std::move(variables);
@@ -129,8 +129,9 @@ class Sum : public Propagator {
         int64_t rest = other_;
         int64_t open = -1;
         for (size_t i = 0; i < scope.size(); ++i) {
-            if (store.fixed(scope[i])) {
-                rest -= terms_.at(store.problem(), i, scope[i], store.first(scope[i]));
+            terms_.range(store, i, scope[i], least_[i], most_[i]);
+            if (least_[i] == most_[i]) {
+                rest -= least_[i];
             } else if (open >= 0) {
                 return true;
             } else {
@@ -149,7 +150,7 @@ class Sum : public Propagator {
 };
 
 struct LinearTerms {
-    static constexpr uint8_t kWakes = kBound;
+    static constexpr uint8_t kWakes = kBound, kWakesToDiffer = kFixed;
     std::vector<int64_t> coefficient;
 
     int64_t at(const Problem& problem, size_t i, int32_t x, int32_t position) const {
@@ -178,8 +179,8 @@ struct LinearTerms {
 };
 
 struct TableTerms {
-    static constexpr uint8_t kWakes = kDomain;
-    std::vector<const int64_t*> term;  // by slot: a term for every position
+    static constexpr uint8_t kWakes = kDomain, kWakesToDiffer = kDomain;  // open variables may have equal terms
+    std::vector<const int64_t*> term;                                     // by slot: a term for every position
 
     int64_t at(const Problem&, size_t i, int32_t, int32_t position) const { return term[i][position]; }
     void range(const Store& store, size_t i, int32_t x, int64_t& least, int64_t& most) const {

@@ -77,9 +77,14 @@ void add_short_tuples(Store&, const Family&, const FamilyArrays&, int32_t constr
 void add_linear(Store&, const Family&, int32_t constraint, Propagators&);
 void add_sum(Store&, const Family&, int32_t constraint, Propagators&);
 void add_all_different(Store&, const Family&, int32_t constraint, Propagators&);
+// And for other constraints that imply it: the bin of every position of every slot.
+void add_all_different(Store&, int32_t constraint, std::vector<int32_t> scope, std::vector<std::vector<int32_t>> bin_of,
+                       Propagators&);
 void add_extremum(Store&, const Family&, const FamilyArrays&, int32_t constraint, Propagators&);
 void add_distinct(Store&, const Family&, const FamilyArrays&, int32_t constraint, Propagators&);
 void add_rule(Store&, const Family&, const FamilyArrays&, int32_t constraint, Tables&, Propagators&);
+// A rule that is a circuit of variables, or of variables plus constants; none where it is of anything else.
+void add_circuit(Store&, const FamilyArrays&, int32_t constraint, int32_t row, Propagators&);
 // A binary constraint by what `holds` says of every pair of positions; constraints of one key share the answer.
 void add_pairs(Store&, int32_t constraint, const std::vector<int64_t>& key, Tables&, Propagators&,
                const std::function<void(int32_t position, uint8_t* holds)>& row);

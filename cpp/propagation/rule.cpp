@@ -618,78 +618,6 @@ class Rule : public Propagator {
     bool straight_ = true;  // only sums, comparisons and connectives
 };
 
-// i → successor of i is one circuit; nodes outside it point to themselves. A path that is fixed may close only where
-// every node off it can stay out.
-class CircuitPaths : public Propagator {
-  public:
-    CircuitPaths(int32_t constraint, std::vector<int32_t> successors, std::vector<int64_t> shift)
-        : Propagator(constraint, kTable, kFixed, false), shift_(std::move(shift)) {
-        scope = std::move(successors);
-    }
-
-    bool propagate(Store& store) override {
-        const auto n = static_cast<int32_t>(scope.size());
-        before_.assign(n, -1);
-        int32_t off_limits = 0;  // nodes that cannot stay out
-        for (int32_t i = 0; i < n; ++i) {
-            if (!store.at_least(scope[i], -shift_[i]) || !store.at_most(scope[i], n - 1 - shift_[i])) return false;
-            off_limits += !stays_out(store, i);
-            if (!store.fixed(scope[i])) continue;
-            const auto next = static_cast<int32_t>(store.low(scope[i]) + shift_[i]);
-            if (next == i) continue;
-            if (before_[next] >= 0) return false;
-            before_[next] = i;
-        }
-        for (int32_t start = 0; start < n; ++start) {
-            if (before_[start] >= 0) continue;
-            int32_t at = start, length = 1, must = !stays_out(store, start);
-            while (store.fixed(scope[at])) {
-                const auto next = static_cast<int32_t>(store.low(scope[at]) + shift_[at]);
-                if (next == at) break;
-                at = next;
-                ++length;
-                must += !stays_out(store, at);
-            }
-            if (length > 1 && at != start && must < off_limits && !store.remove_value(scope[at], start - shift_[at]))
-                return false;
-        }
-        return no_small_cycle(store, off_limits);
-    }
-
-  private:
-    bool stays_out(const Store& store, int32_t i) const {
-        const int32_t position = store.position_of(scope[i], i - shift_[i]);
-        return position >= 0 && store.has(scope[i], position);
-    }
-    // A closed cycle leaves no node that has to be visited elsewhere.
-    bool no_small_cycle(const Store& store, int32_t off_limits) {
-        const auto n = static_cast<int32_t>(scope.size());
-        mark_.assign(n, 0);
-        bool all_out = true;
-        for (int32_t i = 0; i < n; ++i) {
-            all_out &= store.fixed(scope[i]) && store.low(scope[i]) + shift_[i] == i;
-            if (mark_[i]) continue;
-            int32_t at = i, must = 0;
-            while (!mark_[at] && store.fixed(scope[at])) {
-                mark_[at] = i + 1;
-                must += !stays_out(store, at);
-                at = static_cast<int32_t>(store.low(scope[at]) + shift_[at]);
-            }
-            if (mark_[at] != i + 1 || store.low(scope[at]) + shift_[at] == at) continue;
-            int32_t on_cycle = 0, walk = at;
-            do {
-                on_cycle += !stays_out(store, walk);
-                walk = static_cast<int32_t>(store.low(scope[walk]) + shift_[walk]);
-            } while (walk != at);
-            if (on_cycle < off_limits) return false;
-        }
-        return !all_out;
-    }
-
-    std::vector<int64_t> shift_;
-    std::vector<int32_t> before_, mark_;
-};
-
 }  // namespace
 
 // Rules over two variables with at most so many pairs are looked up: about a millisecond to fill, once for all rules of
@@ -700,40 +628,7 @@ void add_rule(Store& store, const Family& f, const FamilyArrays& arrays, int32_t
     const Problem& problem = store.problem();
     const int32_t row = c - f.first_constraint, p = arrays.int32("program")[row];
     const auto node_start = arrays.int32("node_start"), code = arrays.int32("code");
-    const auto count = arrays.int32("operand_count"), operand = arrays.int32("operand");
-    if (code[node_start[p + 1] - 1] == Circuit) {
-        // The operands are variables, or variables plus a constant.
-        const auto parameter_start = arrays.int64("parameter_start"), parameter = arrays.int64("parameter");
-        std::vector<int64_t> at{0};
-        for (size_t i = 0; i < count.size(); ++i) at.push_back(at.back() + count[i]);
-        const int32_t root = node_start[p + 1] - 1;
-        std::vector<int32_t> successors;
-        std::vector<int64_t> shift;
-        bool plain = true;
-        const auto variable = [&](int32_t node) { return problem.scope[problem.scope_start[c] + operand[at[node]]]; };
-        const auto constant = [&](int32_t node) { return parameter[parameter_start[row] + operand[at[node]]]; };
-        for (int32_t k = 0; k < count[root] && plain; ++k) {
-            const int32_t node = node_start[p] + operand[at[root] + k];
-            if (code[node] == Slot) {
-                successors.push_back(variable(node));
-                shift.push_back(0);
-                continue;
-            }
-            const bool sum = (code[node] == Add || code[node] == Sub) && count[node] == 2;
-            const int32_t a = sum ? node_start[p] + operand[at[node]] : 0,
-                          b = sum ? node_start[p] + operand[at[node] + 1] : 0;
-            if (sum && code[a] == Slot && code[b] == Constant) {
-                successors.push_back(variable(a));
-                shift.push_back(code[node] == Add ? constant(b) : -constant(b));
-            } else if (sum && code[node] == Add && code[a] == Constant && code[b] == Slot) {
-                successors.push_back(variable(b));
-                shift.push_back(constant(a));
-            } else {
-                plain = false;
-            }
-        }
-        if (plain) out.push_back(std::make_unique<CircuitPaths>(c, std::move(successors), std::move(shift)));
-    }
+    if (code[node_start[p + 1] - 1] == Circuit) add_circuit(store, arrays, c, row, out);
     const int32_t begin = problem.scope_start[c];
     const int32_t x = problem.scope[begin], y = problem.scope[problem.scope_start[c + 1] - 1];
     if (problem.scope_start[c + 1] - begin == 2 && x != y &&

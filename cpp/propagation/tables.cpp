@@ -260,6 +260,54 @@ class ForbiddenBoxes : public Propagator {
     std::vector<int32_t> low_, high_;
 };
 
+// None of the listed tuples: a value goes once as many tuples with it are possible as the others have combinations.
+class ForbiddenTuples : public Propagator {
+  public:
+    ForbiddenTuples(const Problem& problem, int32_t constraint, std::vector<int32_t> variables,
+                    std::vector<int32_t> cells)
+        : Propagator(constraint, kTable, kDomain, false), cells_(std::move(cells)) {
+        scope = std::move(variables);
+        for (int32_t x : scope) count_.emplace_back(problem.domain_size(x), 0);
+    }
+    bool propagate(Store& store) override {
+        const size_t arity = scope.size();
+        for (bool again = true; again;) {
+            again = false;
+            double combinations = 1;  // exact while few enough to be all listed
+            int32_t largest = 1;
+            for (int32_t x : scope) {
+                combinations *= store.size(x);
+                largest = std::max(largest, store.size(x));
+            }
+            if (combinations / largest > double(cells_.size() / arity)) return true;
+            for (auto& count : count_) std::fill(count.begin(), count.end(), 0);
+            for (size_t t = 0; t < cells_.size(); t += arity) {
+                size_t i = 0;
+                while (i < arity && store.has(scope[i], cells_[t + i])) ++i;
+                if (i < arity) continue;
+                for (i = 0; i < arity; ++i) ++count_[i][cells_[t + i]];
+            }
+            for (size_t i = 0; i < arity && !again; ++i) {
+                const int32_t x = scope[i];
+                const double others = combinations / store.size(x);
+                for (int32_t v = store.first(x); v >= 0;) {
+                    const int32_t next = store.next(x, v);
+                    if (count_[i][v] == others) {
+                        if (!store.remove(x, v)) return false;
+                        again = true;
+                    }
+                    v = next;
+                }
+            }
+        }
+        return true;
+    }
+
+  private:
+    std::vector<int32_t> cells_;               // tuple by tuple
+    std::vector<std::vector<int32_t>> count_;  // by slot and position: possible tuples
+};
+
 std::vector<int32_t> scope_of(const Problem& problem, int32_t c) {
     return {problem.scope.begin() + problem.scope_start[c], problem.scope.begin() + problem.scope_start[c + 1]};
 }
@@ -362,8 +410,8 @@ void add_tuples(Store& store, const Family& f, int32_t c, Tables& tables, Propag
     const int64_t from = f.tuple_start[relation], count = (f.tuple_start[relation + 1] - from) / int64_t(scope.size());
     const int32_t* cells = f.tuple_cells.data() + from;
     if (!f.allowed[relation]) {
-        std::vector<int32_t> boxes(cells, cells + count * scope.size());
-        out.push_back(std::make_unique<ForbiddenBoxes>(c, scope, boxes, boxes));
+        out.push_back(std::make_unique<ForbiddenTuples>(problem, c, scope,
+                                                        std::vector<int32_t>(cells, cells + count * scope.size())));
         return;
     }
     std::vector<int64_t> key{reinterpret_cast<int64_t>(cells), count};
