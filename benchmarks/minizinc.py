@@ -4,7 +4,7 @@
     python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --parts flatten     # what needs no clock
     python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --parts solve --minutes 3
     python benchmarks/minizinc.py ../shared/data/minizinc --out runs/minizinc --parts check
-    python benchmarks/minizinc.py --table runs/minizinc > table.md
+    python benchmarks/minizinc.py ../shared/data/minizinc --table runs/minizinc --one-each > table.md
 
 Every instance is flattened by `minizinc` for anycsp's library and for Gecode's, read, and solved by both with one
 thread. Each solution of ours is checked by MiniZinc itself: the model is solved once more, by Gecode, with the values
@@ -274,12 +274,19 @@ def as_good(row: dict[str, Any]) -> bool | None:
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
     """The table of docs, and the sums under it."""
-    lines = ["| instance | flattened | read | variables | ours | Gecode | check |", "|" + " --- |" * 7]
+    head = ["instance", "flattened", "read", "variables", "goal", "ours", "Gecode", "as good", "check"]
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
     for name, row in sorted(rows.items()):
         cells = [name, _yes(row.get("flattened"), row.get("reason")), _yes(row.get("read"), row.get("refused"))]
-        cells += [f"{row.get('variables', '')}", _found(row.get("ours")), _found(row.get("gecode"))]
+        cells += [
+            str(row.get("variables", "")),
+            row.get("goal", ""),
+            _found(row.get("ours")),
+            _found(row.get("gecode")),
+        ]
         passes = row.get("passes", "")
-        lines.append("| " + " | ".join([*cells, "passes" if passes is True else str(passes)]) + " |")
+        cells += [_yes(as_good(row), ""), "passes" if passes is True else str(passes)]
+        lines.append("| " + " | ".join(cells).replace("  ", " ") + " |")
     flat = [row for row in rows.values() if row.get("flattened")]
     read = [row for row in flat if row.get("read")]
     checked = [row["passes"] for row in read if "passes" in row]
@@ -296,7 +303,8 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 
 def _yes(value: bool | None, reason: str | None) -> str:
-    return "" if value is None else "yes" if value else f"no: {(reason or '')[:80]}".replace("|", "/")
+    why = f": {reason[:80]}".replace("|", "/") if reason else ""
+    return "" if value is None else "yes" if value else f"no{why}"
 
 
 def _found(run: dict[str, Any] | None) -> str:
@@ -339,7 +347,9 @@ def main() -> None:
     if arguments.read:
         print(json.dumps(read_one(arguments.read)))
     elif arguments.table:
-        print(table(Bench(arguments.table, 0, 0).rows))
+        rows = Bench(arguments.table, 0, 0).rows
+        asked = {name for name, _, _ in instances(arguments.folder, arguments.one_each)} if arguments.folder else rows
+        print(table({name: row for name, row in rows.items() if name in asked}))
     else:
         bench = Bench(arguments.out, arguments.flatten_seconds, arguments.seconds)
         parts, began = set(arguments.parts.split(",")), time.monotonic()
