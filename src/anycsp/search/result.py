@@ -133,9 +133,14 @@ class Result(Answer):
     solutions: list[Result] = field(default_factory=list, repr=False)
     """With `solve(…, solutions=k)`: the k best different assignments that were found, this one first."""
 
+    assigned: dict[str, Value] | None = field(default=None, repr=False, compare=False)
+    """The assignment, where a result travels without its problem."""
+
     @cached_property
     def assignment(self) -> dict[str, Value]:
         """The value or label of every variable by its name, without auxiliary variables."""
+        if self.assigned is not None:
+            return self.assigned
         if self.problem is None:
             raise ProblemError("this answer belongs to no problem")
         positions = np.zeros(self.problem.num_variables, dtype=np.int32)
