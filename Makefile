@@ -17,10 +17,12 @@ $(VENV)/.created:
 	touch $@
 
 # Editable: Python sources are used where they lie; only a change of what is compiled or required installs anew.
-# constraints.txt is what keeps torch at the processor-only build.
+# constraints.txt is what keeps torch at the processor-only build. Compiled beforehand, the command starts in half the
+# time also where Python is told to write no bytecode.
 $(INSTALLED): $(VENV)/.created pyproject.toml constraints.txt $(NATIVE)
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable ".[all,dev,docs]"
 	$(BIN)/python -c "from anycsp import native; assert native.available(), native.why_not()"
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 EXAMPLE := examples/planted3sat.cnf

@@ -24,7 +24,6 @@ Search::Search(std::shared_ptr<const Problem> problem, const std::string& strate
     for (int32_t i = 0; i < runs; ++i)
         runs_.push_back(std::make_unique<Run>(index_, strategy_named(strategy), Parameters(parameters), seed, i));
     busy_.assign(runs, 0);
-    target_.assign(runs, 0);
     chunk_.assign(runs, 1);  // a move may take long: it grows as the clock allows
 }
 
@@ -41,9 +40,10 @@ int64_t Search::advance(int64_t max_moves, double seconds) {
     solved_slice_ = INT64_MAX;
     for (size_t i = 0; i < runs_.size(); ++i) {
         before.push_back(runs_[i]->moves);
-        target_[i] = runs_[i]->moves + std::clamp<int64_t>(max_moves, 0, kForever);
         if (runs_[i]->solved()) solved_slice_ = -1;
     }
+    // The clock may have ended the last call before all runs had their turn: they get as far as the others.
+    target_ = *std::min_element(before.begin(), before.end()) + std::clamp<int64_t>(max_moves, 0, kForever);
     failure_ = nullptr;
     team_.each(team_.size(), [&](int64_t, int) { work(deadline); });
     if (failure_) std::rethrow_exception(failure_);
@@ -58,7 +58,7 @@ int32_t Search::next_run() {
     int32_t chosen = -1;
     for (size_t i = 0; i < runs_.size(); ++i) {
         const Run& run = *runs_[i];
-        if (busy_[i] || run.finished() || run.moves >= target_[i] || run.moves / slice_ > solved_slice_) continue;
+        if (busy_[i] || run.finished() || run.moves >= target_ || run.moves / slice_ > solved_slice_) continue;
         if (chosen < 0 || run.moves < runs_[chosen]->moves) chosen = static_cast<int32_t>(i);
     }
     return chosen;
@@ -88,7 +88,7 @@ void Search::work(Clock::time_point deadline) {
 
 void Search::advance_slice(int32_t number, Clock::time_point deadline) {
     Run& run = *runs_[number];
-    const int64_t end = std::min(target_[number], (run.moves / slice_ + 1) * slice_);
+    const int64_t end = std::min(target_, (run.moves / slice_ + 1) * slice_);
     int64_t& chunk = chunk_[number];
     Clock::time_point now = Clock::now();
     while (run.moves < end && !run.solved() && !stopped_ && now < deadline) {

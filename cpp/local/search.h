@@ -38,8 +38,8 @@ class Search {
     Team team_;
     const int64_t slice_;
 
-    std::mutex mutex_;  // guards what follows but stopped_
-    std::vector<int64_t> target_;
+    std::mutex mutex_;    // guards what follows but stopped_
+    int64_t target_ = 0;  // moves, of every run
     std::vector<uint8_t> busy_;
     std::vector<int64_t> chunk_;  // moves between two looks at the clock; each run's thread adapts its own
     int64_t solved_slice_;

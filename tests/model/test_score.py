@@ -46,6 +46,14 @@ def test_orders_assignments_as_exact_arithmetic_does(terms: list[tuple[float, bo
     assert sum(of.score.tolist()) <= LARGEST_SCORE
 
 
+def test_weights_far_apart_are_exact() -> None:
+    problem = Problem()
+    problem.add_variable((0, 1))
+    problem.add_table([0], [[0]], weight=1e10)
+    problem.add_table([0], [[0]], weight=1)
+    assert problem.violation([1]).weight == 10**10 + 1
+
+
 def test_whole_weights_are_their_own_units() -> None:
     of = scoring(np.array([3.0, 6.0, 7.0]), np.array([True, True, False]))
     assert (of.units, of.weight.tolist(), of.score.tolist()) == (1.0, [3, 6, 7], [8, 16, 7])
@@ -56,6 +64,7 @@ def test_whole_weights_are_their_own_units() -> None:
     ("weights", "named"),
     [
         ((1e308, 1e308, 1e308), "constraint 1 weighs 1e\\+308"),
+        ((1e-300, 2e-300), "constraint 2 weighs 2e-300"),
         ((1, 1e-300), "constraint 1 weighs 1.0, constraint 2 1e-300"),
         ((0.1, 1e16), "constraint 2 weighs 1e\\+16"),
         ((2**53, 1), "constraint 1 weighs 9007199254740992.0"),

@@ -82,7 +82,13 @@ def test_every_model_of_the_repository_loads(path: Path) -> None:
         ({"policy": {"aggregation": "median"}}, "aggregation"),
         ({"search": {"runs": 0}}, "runs = 0: expected a whole number"),
         ({"search": {"temperature": -1}}, "temperature"),
+        ({"search": {"temperature": 1e-300}}, "temperature"),
+        ({"search": {"temperature": float("inf")}}, "Infinity|temperature"),
         ({"search": {"guidance": [1, 2]}}, "guidance"),
+        ({"policy": {"hidden": 10**9}}, "hidden"),
+        ({"policy": {"hidden": 1e9}}, "hidden"),
+        ({"policy": {"hidden": True}}, "hidden"),
+        ({"policy": {"hidden": float("inf")}}, "Infinity|hidden"),
     ],
 )
 def test_a_description_that_does_not_fit_is_refused_in_one_line(path: Path, changes: Any, reason: str) -> None:
@@ -90,6 +96,25 @@ def test_a_description_that_does_not_fit_is_refused_in_one_line(path: Path, chan
     with pytest.raises(ModelError, match=reason) as error:
         load_model(path)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"policy": ' * 100_000 + "1" + "}" * 100_000,
+        '{"format_version": ' + "9" * 100_000 + "}",
+        "NaN",
+        "",
+    ],
+    ids=["open lists", "objects", "digits", "nan", "nothing"],
+)
+def test_a_description_that_is_no_sane_json_is_refused_in_one_line(path: Path, text: str) -> None:
+    path.with_suffix(".json").write_text(text)
+    with pytest.raises(ModelError) as error:
+        load_model(path)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 300 + len(str(path))
 
 
 @pytest.mark.parametrize(

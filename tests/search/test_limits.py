@@ -15,16 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem, native, solve
+from anycsp.alarm import raising_at
 from anycsp.constraints.base import Terms
 from anycsp.constraints.clause import SHORT, ClauseBlock
 from anycsp.deadline import NEVER, Deadline, OutOfTime, process_began
 from anycsp.errors import AnyCSPError, FormatError
 from anycsp.formats import parse
+from anycsp.formats.col import ColoringGraph
 from anycsp.formats.files import LINES_PER_LOOK, Source
 from anycsp.graph import compile_graph
 from anycsp.model.builders import formula_problem
-from anycsp.model.coloring import dsatur
+from anycsp.model.coloring import by_independent_sets, dsatur
 from anycsp.presolve.peel import peel
+from anycsp.search import driver
 from anycsp.search.enumeration import is_tiny
 from anycsp.search.fewest_colors import fewest_colors
 
@@ -158,6 +161,35 @@ def test_fewest_colours_has_a_colouring_when_there_is_no_time() -> None:
     assert result.objective == {"kind": "colors", "value": 3}
 
 
+@compiled
+def test_a_graph_too_large_for_good_bounds_still_gets_an_answer() -> None:
+    ring = np.stack([np.arange(100_000), (np.arange(100_000) + 1) % 100_000], axis=1)
+    problem, result = fewest_colors(ColoringGraph(100_000, ring, ()), time_limit=0.0)
+    assert result.violated == problem.violation_of_positions(result.positions).violated
+
+
+def test_colouring_by_independent_sets_is_proper() -> None:
+    rng = np.random.default_rng(1)
+    for vertices in (1, 7, 60):
+        edges = rng.integers(0, vertices, (4 * vertices, 2))
+        edges = edges[edges[:, 0] != edges[:, 1]]
+        color = by_independent_sets(vertices, edges)
+        assert color.min() >= 0
+        assert (color[edges[:, 0]] != color[edges[:, 1]]).all()
+    assert len(by_independent_sets(5, np.array([[0, 1]]), PASSED)) == 5
+
+
+def test_a_claim_that_takes_longer_than_the_time_left_is_refused() -> None:
+    with pytest.raises(FormatError, match="takes longer to read"):
+        parse(Source("x.cnf", b"p cnf 1000000 0\n", deadline=Deadline.after(0.1)))
+
+
+def test_an_alarm_ends_reading_that_does_not_look_at_the_clock() -> None:
+    with raising_at(Deadline.after(0.05)), pytest.raises(OutOfTime):
+        sum(1 for _ in range(10**12))
+    time.sleep(0.05)  # and rings no more
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -229,20 +261,44 @@ def test_many_variables_are_not_multiplied_out() -> None:
     assert time.process_time() - began < 1
 
 
-@compiled
-@pytest.mark.parametrize("search", ["local", "neural", "hybrid"])
-def test_with_steps_an_answer_repeats_for_any_number_of_threads(search: str) -> None:
+def sums_of_products(optimised: bool) -> Problem:
     problem = Problem()
     x = problem.add_variables(12, range(6))
     problem.add_all_different(x[:6])
     for a, b, c in zip(x, x[3:], x[5:], strict=False):
         problem.add(a * b != c + 1)
         problem.add(a + b + c == 7)
-    answers = [solve(problem, search=search, steps=2000, runs=2, seed=5, threads=n).assignment for n in (1, 2, 3)]
-    if search != "hybrid":  # whose free side has as many runs as there are threads
-        assert answers[0] == answers[1] == answers[2]
-    again = solve(problem, search=search, steps=2000, runs=2, seed=5, threads=2)
-    assert again.assignment == answers[1]
+    if optimised:
+        problem.minimize(x[0] * 3 - x[7] + x[4] * x[9])
+    return problem
+
+
+def overfull_formula() -> Problem:
+    """Too many clauses for all to hold, so that every run goes on to its last step."""
+    rng, clauses = np.random.default_rng(0), 260
+    literals = rng.integers(1, 51, 3 * clauses) * rng.choice([-1, 1], 3 * clauses)
+    return formula_problem(50, np.arange(0, 3 * clauses + 1, 3), literals)
+
+
+@compiled
+@pytest.mark.parametrize("search", ["auto", "local", "neural", "hybrid", "exact"])
+@pytest.mark.parametrize(
+    "problem",
+    [sums_of_products(False), sums_of_products(True), overfull_formula()],
+    ids=["satisfiable", "optimised", "overfull"],
+)
+def test_with_steps_an_answer_repeats_whatever_threads_and_clocks_do(
+    problem: Problem, search: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if search == "exact" and find_spec("ortools") is None:
+        pytest.skip("needs OR-Tools")
+    steps = {"neural": 100, "hybrid": 40, "exact": 2}.get(search, 300)
+    answers = []
+    for threads, slice_seconds in ((1, 0.05), (2, 1e-5), (3, 1e-3)):
+        monkeypatch.setattr(driver, "SLICE_SECONDS", slice_seconds)
+        result = solve(problem, search=search, steps=steps, runs=2, seed=5, threads=threads)
+        answers.append((result.assignment, result.status))
+    assert answers[0] == answers[1] == answers[2]
 
 
 # ── arguments ────────────────────────────────────────────────────────────────────────────────────

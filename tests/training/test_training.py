@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import signal
@@ -13,12 +14,14 @@ import time
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from repository import ROOT
 
+from anycsp.cli import run
 from anycsp.errors import AnyCSPError, FormatError, ModelError
 from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model, load_model, save_model
@@ -127,6 +130,8 @@ def test_the_order_of_overrides_does_not_matter() -> None:
     [
         "nonsense=1",
         "window",
+        "window=0",
+        "window=-1",
         "window=7",
         "reward=fame",
         "policy.hidden=many",
@@ -357,6 +362,57 @@ def test_averaged_weights_are_the_running_mean_of_the_equation(tmp_path: Path) -
         expected = decay * expected + (1 - decay) * dict(trainer.policy.named_parameters())[name].detach()
     assert torch.allclose(dict(trainer.averaged.named_parameters())[name], expected, atol=1e-6)
     trainer.close()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"policy": {"hidden": 10**9}},
+        {"policy": {"hidden": 16}},
+        {"window": 0},
+        {"instances": True},
+        {"distribution": "python:os:system"},
+        {"learning_rate": "fast"},
+        {"unheard_of": 1},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_with_a_wrong_configuration_is_refused_in_one_line(
+    tmp_path: Path, changes: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    trainer = Trainer(replace(SMALL, updates=1), tmp_path)
+    trainer.run()
+    trainer.close()
+    tensors, facts = checkpoint.read(tmp_path)
+    for key, value in changes.items():
+        facts["config"][key] = {**facts["config"][key], **value} if isinstance(value, dict) else value
+    del facts["format_version"]
+    checkpoint.write(tmp_path, tensors, facts)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert run(["train", "--resume", "--out", str(tmp_path), "--quiet"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_a_full_disk_in_training_is_one_line_and_leaves_the_checkpoint_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, out = tmp_path / "config.toml", tmp_path / "run"
+    config.write_text(replace(SMALL, updates=2).to_toml())
+    assert run(["train", str(config), "--out", str(out), "--quiet"]) == 0
+    capsys.readouterr()
+    kept = (out / checkpoint.FILE).read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("anycsp.formats.files.os.fsync", full)
+    assert run(["train", "--resume", "--out", str(out), "--set", "updates=4", "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "no space left" in error
+    assert (out / checkpoint.FILE).read_bytes() == kept
+    assert not list(out.glob(".anycsp-*"))
 
 
 def test_sigterm_ends_training_with_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 import anycsp
+from anycsp.alarm import raising_at
 from anycsp.cli.options import (
     colors_option,
     files_argument,
@@ -22,17 +23,19 @@ from anycsp.cli.options import (
     warn,
 )
 from anycsp.cli.progress import ProgressLine
-from anycsp.deadline import DEFAULT_SECONDS, NEVER, Deadline
+from anycsp.deadline import DEFAULT_SECONDS, NEVER, Deadline, OutOfTime
 from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
 from anycsp.formats.col import ColoringGraph, read_graph
-from anycsp.formats.files import check_writable, load, write_whole
+from anycsp.formats.files import Source, check_writable, load, write_whole
 from anycsp.interrupts import stop_instead
 from anycsp.model.problem import Problem
 
 if TYPE_CHECKING:
     from anycsp.search import Progress, Result
+
+Read = TypeVar("Read")
 
 EXIT_CODES = {"satisfied": 10, "unsatisfiable": 20, "optimal": 30}
 """Those of the solver competitions; every other status ends with 0."""
@@ -191,23 +194,24 @@ def _solve_file(
     """The exit code."""
     if trace:
         check_writable(Path(trace))
-    source = load(file, clock.read_until())
+    until = clock.read_until()
+    source = _in_time(until, file, lambda: load(file, until))
     chosen = detect(source, format_name)
     report = Report(chosen, as_json, quiet)
     try:
         if chosen.takes_colors and colors is None:
             if solutions > 1:
                 raise click.UsageError("--solutions needs --colors", click.get_current_context())
-            graph = read_graph(source)
+            graph = _in_time(until, file, lambda: read_graph(source))
             limits = {"stop": report.stop, "time_limit": clock.search_until(graph.vertices)}
             problem, result = _fewest_colors(graph, file, report, hint, {**options, **limits})
         else:
-            problem = parse(source, format=format_name, colors=colors)
+            problem = _in_time(until, file, lambda: parse(source, format=format_name, colors=colors))
             report.problem(problem, file)
             start = _hint(hint, chosen, problem) if hint else None
             options["solutions"] = solutions
-            until = clock.search_until(problem.num_variables)
-            result = report.search(problem, hint=start, stop=report.stop, time_limit=until, **options)
+            limit = clock.search_until(problem.num_variables)
+            result = report.search(problem, hint=start, stop=report.stop, time_limit=limit, **options)
     except UnsupportedError:
         report.unsupported()
         raise
@@ -223,6 +227,15 @@ def _solve_file(
     if result.profile is not None:
         click.echo("\n".join(result.profile.lines()), err=True)
     return EXIT_CODES.get(result.status, 0)
+
+
+def _in_time(until: Deadline, file: str, work: Callable[[], Read]) -> Read:
+    """What reading a file gives, given up at the deadline: without all of it nothing can be said."""
+    try:
+        with raising_at(until):
+            return work()
+    except OutOfTime:
+        raise Source(file, b"").late() from None
 
 
 def _say(line: Mapping[str, Any]) -> None:

@@ -141,8 +141,9 @@ def searched(
 
     result = problem.searched(search, options)
     assert result.problem is not None
-    others = [replace(other, problem=None) for other in result.solutions]
-    return rank(result.problem, result), replace(result, problem=None, solutions=others)  # it need not travel back
+    others = [replace(other, problem=None, assigned=other.assignment) for other in result.solutions]
+    alone = replace(result, problem=None, assigned=result.assignment, solutions=others)  # it need not travel back
+    return rank(result.problem, result), alone
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,8 @@ def lines_of(tokens: Sequence[str], width: int = _WIDTH) -> list[str]:
 
 def value_lines(values: Sequence[int | str]) -> list[str]:
     """`v` lines of values in variable order; labels are quoted as JSON strings, so they may hold anything."""
+    if set(map(type, values)) <= {int}:  # there may be a million
+        return lines_of(list(map(str, values)))
     return lines_of([json.dumps(v, ensure_ascii=False) if isinstance(v, str) else str(v) for v in values])
 
 

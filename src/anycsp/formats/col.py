@@ -13,6 +13,7 @@ import numpy as np
 
 from anycsp.errors import ConversionError
 from anycsp.formats.budget import DOMAIN
+from anycsp.formats.cnf import integers
 from anycsp.formats.files import Source, shown
 from anycsp.formats.graphs import soft_pairs
 from anycsp.formats.rudy import vertex
@@ -20,6 +21,11 @@ from anycsp.model.builders import IntArray, coloring_problem
 from anycsp.model.coloring import large_clique
 from anycsp.model.problem import Problem
 
+_PLAIN = re.compile(
+    rb"(?:c(?:[ \t][^\n]*)?\n)*"
+    rb"p (?:edge|edges|col) (?P<vertices>\d{1,9}) (?P<count>\d{1,9})\n"
+    rb"(?P<edges>(?:e \d{1,9} \d{1,9}\n)*)"
+)
 _IGNORED = frozenset("cndvx")
 """Comments, and the node and display lines of the DIMACS format, which say nothing of edges."""
 
@@ -42,6 +48,30 @@ def read(source: Source, colors: int | None = None) -> Problem:
 
 
 def read_graph(source: Source) -> ColoringGraph:
+    return _plain_graph(source) or _any_graph(source)
+
+
+def _plain_graph(source: Source) -> ColoringGraph | None:
+    """A file of comments, a header and edges `e u v` within its range, none of them twice or a loop, read at once:
+    there may be a million. None where it is anything else."""
+    plain = _PLAIN.fullmatch(source.data)
+    if plain is None:
+        return None
+    ends = integers(plain["edges"].replace(b"e", b" "))
+    vertices, claimed = int(plain["vertices"]), int(plain["count"])
+    if ends is None or claimed * 2 != len(ends) or ends.min(initial=1) < 1 or ends.max(initial=1) > max(1, vertices):
+        return None
+    line = source.data.count(b"\n", 0, plain.start("vertices")) + 1
+    source.check_claim(vertices, "vertices", line)
+    source.check_claim(claimed, "edges", line)
+    edges = ends.reshape(-1, 2) - 1
+    low, high = edges.min(axis=1, initial=vertices), edges.max(axis=1, initial=-1)
+    if (low == high).any() or len(np.unique(low * vertices + high)) < len(edges):
+        return None
+    return ColoringGraph(vertices, edges, ())
+
+
+def _any_graph(source: Source) -> ColoringGraph:
     header: tuple[int, int] | None = None
     listed = loops = 0
     edges: dict[tuple[int, int], tuple[int, int]] = {}

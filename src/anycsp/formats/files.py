@@ -102,6 +102,8 @@ _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
 
 
+SECONDS_PER_CLAIM = 5e-7
+"""What a variable or constraint takes at least, from a file to an answer."""
 LINES_PER_LOOK = 4096
 """Lines between two looks at the clock: a few thousandths of a second."""
 
@@ -146,6 +148,8 @@ class Source:
             replace(CLAIM, what=CLAIM.what.replace("things", what)).check(claimed, free=len(self.data))
         except ProblemError as error:
             raise self.error(f"claims {error}", line) from None
+        if claimed * SECONDS_PER_CLAIM > self.deadline.left:
+            raise self.late()
 
     def check(self, limit: Limit, amount: int, line: int | None = None) -> None:
         """Refuse what goes beyond a limit of the table."""

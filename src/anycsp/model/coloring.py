@@ -10,8 +10,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from anycsp.deadline import NEVER, Deadline
 
+IntArray = npt.NDArray[np.int64]
 Edges = Sequence[Sequence[int]]
 Neighbour = tuple[int, Sequence[int] | None, float]
 """A constraint as one of its two variables sees it: the other variable, which value of the other conflicts with each
@@ -77,6 +81,32 @@ def dsatur(vertices: int, edges: Edges, deadline: Deadline = NEVER) -> list[int]
         return colors
     around: list[list[Neighbour]] = [[(w, None, 1.0) for w in near] for near in neighbours(vertices, edges)]
     return most_constrained_first([vertices] * vertices, around, ties_by_open=True, deadline=deadline)
+
+
+def by_independent_sets(vertices: int, edges: IntArray, deadline: Deadline = NEVER) -> IntArray:
+    """A greedy colouring for graphs too large for DSATUR's time, colours from 0: independent sets that no vertex can be
+    added to (Luby 1986), a colour each. Once the time is up the rest takes one colour more, conflicts or not."""
+    rng = np.random.default_rng(0)
+    colors = np.full(vertices, -1, dtype=np.int64)
+    color = 0
+    while len(edges) and not deadline.passed:
+        candidate = colors < 0
+        inner = edges
+        while len(inner) and not deadline.passed:
+            rank = rng.permutation(vertices)
+            lower = np.where(rank[inner[:, 0]] < rank[inner[:, 1]], inner[:, 0], inner[:, 1])
+            chosen = candidate.copy()
+            chosen[lower] = False  # of two neighbours the one of higher rank
+            near = np.concatenate([inner[chosen[inner[:, 0]], 1], inner[chosen[inner[:, 1]], 0]])
+            candidate[near] = False
+            inner = inner[candidate[inner].all(axis=1)]
+        if len(inner):
+            break  # not yet independent
+        colors[candidate] = color
+        color += 1
+        edges = edges[(colors[edges] < 0).all(axis=1)]
+    colors[colors < 0] = color
+    return colors
 
 
 def most_constrained_first(

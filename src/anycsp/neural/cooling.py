@@ -87,6 +87,9 @@ class CoolingEngine(Incomplete):
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None) -> None:
         self.engine.start(positions)
+        self._held = 0
+        """Steps still to go at the present temperature. A call may end within them, at any moment, and must not change
+        when the next temperature comes."""
         self._cycles = [
             Cycles(longest, self._last_step, self._deadline.at) for longest in LONGEST_CYCLES[-self._runs :]
         ]
@@ -94,17 +97,24 @@ class CoolingEngine(Incomplete):
     def advance(self, max_steps: int, seconds: float = math.inf) -> int:
         first, until = self.steps, time.perf_counter() + seconds
         while True:
-            share = np.array([cycles.share(self.steps) for cycles in self._cycles])
-            for first_run, cycles in enumerate(self._cycles):
-                if cycles.is_new_try():
-                    self.engine.restart(range(first_run, self._runs, len(self._cycles)))
-            temperature = self._hot * (self._cold / self._hot) ** share
-            self.engine.set_temperature(np.resize(temperature, self._runs))
-            left = min(cycles.steps_left(self.steps) for cycles in self._cycles)
-            hold = int(min(HOLD, first + max_steps - self.steps, left))
-            taken = self.engine.advance(hold, until - time.perf_counter())
-            if taken < hold or self.steps - first >= max_steps or time.perf_counter() >= until:
+            left = first + max_steps - self.steps
+            if self._held == 0:
+                self._held = self._set_temperature(left)
+            asked = min(self._held, left)
+            taken = self.engine.advance(asked, until - time.perf_counter())
+            self._held -= taken
+            if taken < asked or self.steps - first >= max_steps or time.perf_counter() >= until:
                 return self.steps - first
+
+    def _set_temperature(self, most: int) -> int:
+        """That of the present step; how many steps it is to be held, at most so many."""
+        share = np.array([cycles.share(self.steps) for cycles in self._cycles])
+        for first_run, cycles in enumerate(self._cycles):
+            if cycles.is_new_try():
+                self.engine.restart(range(first_run, self._runs, len(self._cycles)))
+        temperature = self._hot * (self._cold / self._hot) ** share
+        self.engine.set_temperature(np.resize(temperature, self._runs))
+        return int(min(HOLD, most, *(cycles.steps_left(self.steps) for cycles in self._cycles)))
 
     @property
     def positions(self) -> npt.NDArray[np.integer[Any]]:

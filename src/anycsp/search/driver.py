@@ -135,6 +135,10 @@ def drive(
                 if all_required:
                     best = best._replace(hard=best.violated)
                 trace.append(trace_point(best, bound))
+            elif candidate.score == best.score and (candidate.step, candidate.run) < (best.step, best.run):
+                # Of equals the one after fewer steps: which of them is heard of first is up to the clock.
+                best = candidate._replace(hard=best.hard)
+                trace[-1], improved = trace_point(best, bound), True
         assert best is not None, "an engine reports its starting assignment as its first improvement"
         elapsed = clock.now() - began
         if callback is not None:

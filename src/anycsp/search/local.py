@@ -58,8 +58,9 @@ class LocalSearch(Incomplete):
 
     @property
     def steps(self) -> int:
-        """Moves of the run that made the most."""
-        return int(max(self._search.moves()))
+        """Moves that all runs have made; once one of them is done, its own."""
+        moves = self._search.moves()
+        return int(max(moves) if self.concluded else min(moves))
 
     def start(self, positions: npt.NDArray[np.integer[Any]] | None = None, steps: int | None = None) -> None:
         """`steps`: the search will end after so many, whatever was said before."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,8 +99,6 @@ class Result(Answer):
     """How many constraints the problem has."""
     objective: dict[str, Any] | None
     """The problem's own objective, such as `{"kind": "cut", "value": 11624}`; None also where it is undefined."""
-    assignment: dict[str, Value]
-    """The value or label of every variable by its name, without auxiliary variables."""
     steps: int
     """Steps taken by the run that took the most."""
     seconds: float
@@ -133,6 +132,23 @@ class Result(Answer):
     """What was solved."""
     solutions: list[Result] = field(default_factory=list, repr=False)
     """With `solve(…, solutions=k)`: the k best different assignments that were found, this one first."""
+
+    assigned: dict[str, Value] | None = field(default=None, repr=False, compare=False)
+    """The assignment, where a result travels without its problem."""
+
+    @cached_property
+    def assignment(self) -> dict[str, Value]:
+        """The value or label of every variable by its name, without auxiliary variables."""
+        if self.assigned is not None:
+            return self.assigned
+        if self.problem is None:
+            raise ProblemError("this answer belongs to no problem")
+        positions = np.zeros(self.problem.num_variables, dtype=np.int32)
+        positions[: len(self.positions)] = self.positions
+        assigned = self.problem.assignment(positions)
+        for name in self.problem.names[len(self.positions) :]:  # added since
+            assigned.pop(name, None)
+        return assigned
 
     @property
     def steps_per_second(self) -> float:

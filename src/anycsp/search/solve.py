@@ -283,7 +283,6 @@ def result_of(
         hard_violated=counted.hard,
         constraints=problem.num_constraints,
         objective=objective,
-        assignment=problem.assignment(positions),
         steps=0 if engine is None else engine.steps,
         seconds=outcome.seconds,
         best_step=best.step,
@@ -296,6 +295,7 @@ def result_of(
         positions=positions,
         trace=[with_objective(problem, point) for point in outcome.trace],
         best_per_run=[] if engine is None else [int(score) / units for score in engine.best_score()[:, 0]],
+        problem=problem,
     )
 
 

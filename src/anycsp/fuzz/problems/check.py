@@ -29,7 +29,6 @@ from anycsp.search.choose import choose_model, choose_schedule
 from anycsp.search.driver import Limits, drive
 from anycsp.search.engines import portfolio
 from anycsp.search.exact.core import unsatisfiable_core
-from anycsp.search.exact.translation import must_hold
 from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import LocalSearch
 from anycsp.search.options import SearchOptions
@@ -40,7 +39,7 @@ from anycsp.search.solve import report, solve_with
 from anycsp.search.tree import TreeSearch
 
 MOST_DECISIONS = 2000
-"""The most decisions of a tree alone: ten times as many as a case has assignments."""
+"""Of a tree alone: ten times as many as a case has assignments."""
 SOLUTIONS = 3
 """How many are asked for at a time."""
 CORE_SECONDS = 60.0
@@ -155,12 +154,12 @@ def _written_and_read(problem: Problem, oracle: Oracle) -> None:
 
 def _explained(problem: Problem, oracle: Oracle) -> None:
     """No assignment keeps all constraints of the core, and some assignment keeps all but any one of a minimal one."""
-    if not oracle.counts_all or oracle.assignments > ENOUGH or not must_hold(problem).any():
+    if not oracle.counts_all or oracle.assignments > ENOUGH:
         return
     try:
         core = unsatisfiable_core(problem, CORE_SECONDS)
-    except ProblemError as refused:  # numbers that exact search does not take: local search does, and refuted it
-        expect_one_line(str(refused))
+    except ProblemError as error:  # numbers that local search can hold, and CP-SAT cannot
+        expect_one_line(str(error))
         return
     kept = np.zeros(problem.num_constraints, dtype=np.bool_)
     single = set[int]()
@@ -217,7 +216,7 @@ class Answer:
     """What any way of searching claims."""
 
     values: tuple[int, ...]
-    """The values of the variables asked for."""
+    """Of the asked variables."""
     counted: Violation
     status: str
     objective: Any

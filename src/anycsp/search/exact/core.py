@@ -15,7 +15,7 @@ from anycsp.deadline import Deadline
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.search.exact.model import Literal, cp_model
-from anycsp.search.exact.translation import Translation, assumed, must_hold
+from anycsp.search.exact.translation import Translation, assumed, refuted_together
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def unsatisfiable_core(problem: Problem, seconds: float = 10.0) -> Core:
     """The core of a problem that nothing satisfies; an AnyCSPError where that is not so, or not proved in time."""
     deadline = Deadline.after(seconds)
     translation, literals = assumed(problem)
-    numbers = np.flatnonzero(must_hold(problem)).tolist()
+    numbers = np.flatnonzero(refuted_together(problem)).tolist()
     known = _refutation(translation, literals, range(len(literals)), deadline)
     if known is None:
         raise AnyCSPError("nothing to explain: it is not proved within the time that the constraints cannot all hold")

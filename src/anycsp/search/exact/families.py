@@ -34,9 +34,8 @@ LARGEST_TABULATED = 1 << 20
 """Combinations up to which a Python function is called for every one of them: some seconds for the slowest."""
 MOST_CLAUSES = 64
 """Forbidden tuples of a table up to which each is a clause: shorter than what CP-SAT makes of a table of its own."""
-WIDEST_ENFORCED = 1 << 31
-"""Values from which on CP-SAT's own table is not to be had under a condition: OR-Tools 9.15 takes such a condition for
-false (tests/fuzz/corpus/problems-soft-table-of-wide-values.json)."""
+WIDEST_IN_TABLES = 2**31
+"""Values of this size are wrapped around in CP-SAT's tables that may be given up (9.15): such tables are literals."""
 
 Enforced = Sequence[Literal]
 
@@ -85,17 +84,25 @@ def _relation(exact: ExactModel, scope: Sequence[int], relation: Relation, enfor
         equality = "==" if relation.allowed else "!="
         exact.compare(exact.number(scope[0]).minus(exact.number(scope[1])), equality, enforced)
     elif not relation.allowed and len(relation.tuples) <= MOST_CLAUSES:
-        for positions in relation.tuples.tolist():
-            _nogood(exact, scope, positions, enforced)
+        _listed(exact, scope, relation, enforced)
     else:
         values = np.stack([d.values[column] for d, column in zip(own, relation.tuples.T, strict=True)], axis=1)
-        if enforced and relation.allowed and int(np.abs(values).max()) >= WIDEST_ENFORCED:
-            _one_of(exact, [[exact.at(x, p) for x, p in zip(scope, r, strict=True)] for r in relation.tuples.tolist()],
-                    enforced)  # fmt: skip
+        if enforced and max(int(values.max()), -int(values.min())) >= WIDEST_IN_TABLES:
+            _listed(exact, scope, relation, enforced)
             return
         numbers = [exact.number(x).expression for x in scope]
         add = exact.model.add_allowed_assignments if relation.allowed else exact.model.add_forbidden_assignments
         exact.post(add(numbers, values.tolist()), enforced)
+
+
+def _listed(exact: ExactModel, scope: Sequence[int], relation: Relation, enforced: Enforced) -> None:
+    """A table as a literal or a clause per tuple."""
+    if not relation.allowed:
+        for positions in relation.tuples.tolist():
+            _nogood(exact, scope, positions, enforced)
+        return
+    rows = [[exact.at(x, at) for x, at in zip(scope, row, strict=True)] for row in relation.tuples.tolist()]
+    exact.model.add_bool_or([*(exact.all_of(row) for row in rows), *(~l for l in enforced)])
 
 
 def _short_table(exact: ExactModel, block: ShortTableBlock, row: int, enforced: Enforced) -> None:
@@ -105,16 +112,11 @@ def _short_table(exact: ExactModel, block: ShortTableBlock, row: int, enforced: 
     for low, high in zip(relation.low.tolist(), relation.high.tolist(), strict=True):
         cells = [exact.among(x, _between(exact, x, a, b)) for x, a, b in zip(scope, low, high, strict=True)]
         if relation.allowed:
-            listed.append(cells)
+            listed.append(exact.all_of(cells))
         else:
             exact.model.add_bool_or([*(~cell for cell in cells), *(~l for l in enforced)])
     if relation.allowed:
-        _one_of(exact, listed, enforced)
-
-
-def _one_of(exact: ExactModel, rows: Sequence[Sequence[Literal]], enforced: Enforced) -> None:
-    """All literals of one row hold, or not all of `enforced` do."""
-    exact.model.add_bool_or([*map(exact.all_of, rows), *(~l for l in enforced)])
+        exact.model.add_bool_or([*listed, *(~l for l in enforced)])
 
 
 def _between(exact: ExactModel, x: int, low: int, high: int) -> npt.NDArray[np.bool_]:

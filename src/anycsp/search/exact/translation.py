@@ -39,6 +39,16 @@ def must_hold(problem: Problem, decision: bool | None = None) -> npt.NDArray[np.
     return hard
 
 
+def refuted_together(problem: Problem) -> npt.NDArray[np.bool_]:
+    """[constraints]: what "unsatisfiable" is said of. The hard ones; all beside an objective of the problem's own, and
+    where none is hard."""
+    hard = np.zeros(problem.num_constraints, dtype=np.bool_)
+    for block in problem.blocks:
+        hard[block.terms.index] = block.terms.hard
+    own = problem.objective is not None and problem.objective.expression is not None
+    return np.ones_like(hard) if own or not hard.any() else hard
+
+
 @dataclass(frozen=True)
 class Translation:
     """A CP-SAT model and the way back from its solutions."""
@@ -131,8 +141,9 @@ def _validated(translation: Translation) -> Translation:
 
 
 def assumed(problem: Problem) -> tuple[Translation, list[Literal]]:
-    """Every constraint that must hold under an assumption of its own, in their order; the rest left out."""
-    exact, required = ExactModel(problem), must_hold(problem)
+    """Every constraint that a refutation is about, under an assumption of its own, in their order; the rest left
+    out."""
+    exact, required = ExactModel(problem), refuted_together(problem)
     literals: dict[int, Literal] = {}
     for block in problem.blocks:
         for row, index in enumerate(block.terms.index.tolist()):

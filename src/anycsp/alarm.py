@@ -1,0 +1,35 @@
+"""An alarm for work that has no other way of looking at the clock, such as the readers of files."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from anycsp.deadline import Deadline, OutOfTime
+
+_AGAIN = 0.02
+"""Seconds until it rings once more: what it raises is lost where it strikes within a callback of a library."""
+
+
+@contextmanager
+def raising_at(deadline: Deadline) -> Iterator[None]:
+    """Within, OutOfTime is raised when the deadline passes, wherever Python is: for work that leaves nothing behind. In
+    the main thread, and where the system has such an alarm; elsewhere the work is trusted to look at the clock."""
+    seconds = deadline.seconds
+    if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, _AGAIN), _AGAIN)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
