@@ -108,8 +108,8 @@ class Neighbourhoods:
         return self._flags(self._decisions[np.argsort(distance)[:size]])
 
     def _of_some_values(self, positions: Positions, size: int) -> Bools:
-        """Those that have one of a few values, drawn at random: what is in some bins, or at some hours. The value that a
-        bounded objective pushes against is one of them every second time."""
+        """Those that have one of a few values, drawn at random: what is in some bins, or at some hours. What a
+        bounded objective pushes at is one of them every second time."""
         values = self._problem.values(positions)[self._decisions]
         taken = self._rng.permutation(np.unique(values))
         if len(self._pushed) and self._rng.integers(2):
