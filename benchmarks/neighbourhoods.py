@@ -74,9 +74,9 @@ def job_shop(text: str) -> Problem:
     return problem
 
 
-def tour(cities: int = 100) -> Problem:
+def tour(cities: int = 100, seed: int = 100) -> Problem:
     """A travelling salesman among random points: the length of the circuit."""
-    points = np.random.default_rng(100).integers(0, 1000, (cities, 2))
+    points = np.random.default_rng(seed).integers(0, 1000, (cities, 2))
     distance = np.rint(np.linalg.norm(points[:, None] - points[None], axis=2)).astype(int)
     problem = Problem()
     near = [np.argsort(row)[1:11].tolist() for row in distance]  # to one of the ten nearest cities
@@ -86,9 +86,9 @@ def tour(cities: int = 100) -> Problem:
     return problem
 
 
-def roster(nurses: int = 20, days: int = 21) -> Problem:
+def roster(nurses: int = 20, days: int = 21, seed: int = 7) -> Problem:
     """Shifts off, early, late, night; demand and rest are required, wishes and even work are weighed."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     problem = Problem()
     shift = [problem.add_variables(days, range(4), names=[f"n{n}d{d}" for d in range(days)]) for n in range(nurses)]
     for d in range(days):
@@ -108,9 +108,9 @@ def roster(nurses: int = 20, days: int = 21) -> Problem:
     return problem
 
 
-def timetable(lessons: int = 120, slots: int = 30, rooms: int = 5) -> Problem:
+def timetable(lessons: int = 120, slots: int = 30, rooms: int = 5, seed: int = 11) -> Problem:
     """Lessons of shared teachers and classes: clashes are required not to be, wishes and gaps are weighed."""
-    rng = np.random.default_rng(11)
+    rng = np.random.default_rng(seed)
     problem = Problem()
     times = problem.add_variables(lessons, range(slots), "lesson")
     for groups in (24, 20):  # teachers, classes
@@ -129,9 +129,9 @@ def timetable(lessons: int = 120, slots: int = 30, rooms: int = 5) -> Problem:
     return problem
 
 
-def packing(items: int = 100, bins: int = 55, capacity: int = 100) -> Problem:
+def packing(items: int = 100, bins: int = 55, capacity: int = 100, seed: int = 3) -> Problem:
     """The number of bins that items of random sizes are in."""
-    sizes = np.random.default_rng(3).integers(20, 60, items).tolist()
+    sizes = np.random.default_rng(seed).integers(20, 60, items).tolist()
     problem = Problem()
     places = problem.add_variables(items, range(bins), "item")
     problem.add_bin_packing(places, sizes, [(b, "<=", capacity) for b in range(bins)])

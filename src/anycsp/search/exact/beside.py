@@ -28,7 +28,7 @@ from anycsp.search.exact.engine import bound_of, has_objective, score_of_value, 
 from anycsp.search.exact.model import cp_model
 from anycsp.search.exact.neighbourhoods import Neighbourhoods, machines_of, restricted
 from anycsp.search.exact.pace import OTHER, PROVER, REPAIRS, TRIAL, Pace, lower_priority
-from anycsp.search.exact.translation import Positions, Stopped, Translation, translated
+from anycsp.search.exact.translation import Positions, Stopped, Translation, must_hold, translated
 from anycsp.search.portfolio import Portfolio
 
 ALONE = 0.3
@@ -218,7 +218,7 @@ class Partner:
             translation.hint(positions)
             model = restricted(translation, positions, free, self._to_beat(translation, positions), machines)
             soon, seed = self._deadline.within(SLICE), self._seed + rounds
-            solver = CpSat(translation, partial(self._hear, REPAIRS), model=model, deadline=soon, seed=seed)
+            solver = CpSat(translation, partial(self._hear, REPAIRS), model=model, deadline=soon, seed=seed, brief=True)
             if not self._solve(solver):
                 break
             neighbourhoods.book(improved=self.score < score, settled=solver.proved or solver.infeasible)
@@ -257,7 +257,7 @@ class BesideExact(OneBest):
     def __init__(self, engine: Engine, partner: Partner, *, alone: bool, bounded: BoundedProblem | None = None) -> None:
         """`alone`: one thread has to do for both. `bounded`: the other search satisfies the bound of an objective."""
         self._engine, self._partner, self._alone, self._bounded = engine, partner, alone, bounded
-        self._pace = Pace(decides=partner.decision and bounded is None)
+        self._pace = Pace(decides=bounded is None and bool(must_hold(partner.problem, partner.decision).all()))
         self._improvements: list[Improvement] = []
         self._score = WORST
         self.value: int | None = None

@@ -20,11 +20,11 @@ from anycsp.search.exact.translation import Positions, Translation
 IntArray = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-FIRST_SIZE = 0.2
+FIRST_SIZE = 0.1
 """The part of the variables that the first neighbourhoods let go."""
 SMALLEST, LARGEST = 4, 0.8
 """The fewest variables, and the largest part of them: beyond it is the whole problem in other words."""
-GROWTH, SHRINKAGE = 1.25, 0.8
+GROWTH, SHRINKAGE = 1.4, 0.7
 """Sizes grow where CP-SAT settles a neighbourhood within its slice, and shrink where it finds nothing in time."""
 FEW_VALUED = 3
 """An objective over no more variables than this is one that others bound, such as the end of a schedule: holding them
@@ -51,12 +51,18 @@ class Neighbourhoods:
         objective = problem.objective
         own = [] if objective is None or objective.expression is None else scope_of(objective.expression)
         self._valued = np.array(own, dtype=np.int64)
+        self._pushed = np.zeros(0, dtype=np.int64)
+        self._pushed_down = objective is not None and objective.kind == "minimize"
         if len(own) <= FEW_VALUED:
             self._always_free[own] = True
+            near = [scopes[number] for x in own for number in self._of_variable[x]]
+            self._pushed = np.intersect1d(np.concatenate(near), self._decisions) if near else self._pushed
+            self._pushed = np.setdiff1d(self._pushed, own)
         self._kinds: dict[str, Callable[[Positions, int], Bools]] = {
             "random": self._random,
             "constraint": self._around_constraint,
             "value": self._of_like_value,
+            "values": self._of_some_values,
             "conflict": self._around_conflicts,
         }
         if len(own) > FEW_VALUED:
@@ -101,15 +107,30 @@ class Neighbourhoods:
         distance = np.abs(values - middle) + self._rng.random(len(values))
         return self._flags(self._decisions[np.argsort(distance)[:size]])
 
+    def _of_some_values(self, positions: Positions, size: int) -> Bools:
+        """Those that have one of a few values, drawn at random: what is in some bins, or at some hours. What a
+        bounded objective pushes at is one of them every second time."""
+        values = self._problem.values(positions)[self._decisions]
+        taken = self._rng.permutation(np.unique(values))
+        if len(self._pushed) and self._rng.integers(2):
+            pushed = self._problem.values(positions)[self._pushed]
+            taken = np.concatenate([[pushed.max() if self._pushed_down else pushed.min()], taken])
+        rank = {value: k for k, value in reversed(list(enumerate(taken.tolist())))}
+        order = np.array([rank[value] for value in values.tolist()]) + self._rng.random(len(values))
+        return self._flags(self._decisions[np.argsort(order)[:size]])
+
     def _around_conflicts(self, positions: Positions, size: int) -> Bools:
-        """The variables of violated constraints, and what is near them; any where nothing is violated."""
-        violated: list[int] = []
+        """The variables of some violated constraints, and what is near them; any where nothing is violated. One is as
+        likely to be mended together with a few others as with many, so how many it begins at is drawn by magnitude."""
+        violated: list[IntArray] = []
         for block in self._problem.blocks:
-            for row in np.flatnonzero(~block.satisfied(self._problem.domains, positions)).tolist():
-                violated += block.scope_of(row).tolist()
+            rows = np.flatnonzero(~block.satisfied(self._problem.domains, positions)).tolist()
+            violated += [block.scope_of(row) for row in rows]
         if not violated:
             return self._around_constraint(positions, size)
-        return self._grown(self._rng.permutation(np.unique(violated)).tolist()[:size], size)
+        count = round(len(violated) ** self._rng.random())
+        some = [violated[k] for k in self._rng.permutation(len(violated))[:count].tolist()]
+        return self._grown(self._rng.permutation(np.unique(np.concatenate(some))).tolist()[:size], size)
 
     def _around_objective(self, positions: Positions, size: int) -> Bools:
         """Some variables of the objective, and what is near them."""

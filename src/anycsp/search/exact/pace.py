@@ -4,7 +4,7 @@ The first two take turns. CP-SAT cannot be paused, so the prover runs all the ti
 part of the core while others work and all of it in turns that are left to it. Every turn goes to the party furthest
 behind its share, and shares follow what was brought lately: what counts is not how many improvements a party found but
 how recent the last one is, as a part of the time so far. So whoever improves has nearly all, who stops improving loses
-it soon, and where nobody improves any more all have the same, which is what a proof needs.
+it soon, and where nobody improves any more the other search and CP-SAT have half each, for a proof needs time too.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ OTHER, REPAIRS, PROVER = "other", "repairs", "prover"
 TRIAL = 1.5
 """Seconds in which the prover has every second turn, from when it begins: of what CP-SAT settles in ten seconds it
 settles most within one (research/local-search.md)."""
-CREDIT = 0.125
-"""What a party that has brought nothing is given, where one that has just improved has 1 more."""
+CREDIT = {OTHER: 0.25, REPAIRS: 0.125, PROVER: 0.125}
+"""What parties are given that have brought nothing, half of it to CP-SAT; one that has just improved has 1 more."""
 NICER = 9
 """Levels by which the prover's priority is lower: 1.25 to this power is its part beside a thread that works."""
 
@@ -67,4 +67,4 @@ class Pace:
         if now < TRIAL:
             return 0.0 if party == REPAIRS else 1.0
         recent = 1.0 if self._decides and party == OTHER else self._improved[party] / now
-        return CREDIT + recent
+        return CREDIT[party] + recent
