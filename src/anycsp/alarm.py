@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from anycsp.deadline import Deadline, OutOfTime
@@ -31,5 +31,7 @@ def raising_at(deadline: Deadline) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, max(seconds, _AGAIN), _AGAIN)
         yield
     finally:
+        with suppress(OutOfTime):  # it may ring once more while it is turned off
+            signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
