@@ -8,7 +8,7 @@
 
 Every instance is flattened by `minizinc` for anycsp's library and for Gecode's, read, and solved by both with one
 thread. Each solution of ours is checked by MiniZinc itself: the model is solved once more, by Gecode, with the values
-of the solution as data. Rows are appended to `results.jsonl` as they come, and what is there is not done again; so the
+of the solution asserted. Rows are appended to `results.jsonl` as they come, and what is there is not done again; so the
 part that depends on the clock can be run for some minutes at a time.
 
 Debian's MiniZinc has a library of Gecode's for an older version, which fails on globals.mzn: `GECODE` is what newer
@@ -226,9 +226,9 @@ class Bench:
 
     def check(self, model: Path, data: Path | None, solution: str) -> bool | str:
         """Whether MiniZinc finds the model satisfied with these values; what it says where it does not."""
-        values = self._out / "check.dzn"
-        values.write_text(solution)
-        files = [str(model), *([] if data is None else [str(data)]), str(values)]
+        values = self._out / "check.mzn"
+        values.write_text(asserted(solution))
+        files = [str(model), str(values), *([] if data is None else [str(data)])]
         seconds = self._flatten_seconds + 60
         _, output, errors = self._run(
             ["minizinc", "--solver", "bench.check", "--time-limit", "100000", *files], seconds
@@ -237,6 +237,16 @@ class Bench:
             return True
         words = [line for line in [*output.splitlines(), *errors.splitlines()] if "UNSAT" in line or "rror" in line]
         return (words or ["out of time"])[0][:200]
+
+
+def asserted(solution: str) -> str:
+    """Data as constraints. As data they would replace the variables, and MiniZinc 2.6 calls a model unsatisfiable where
+    an index that does not matter is then outside its array."""
+    lines = []
+    for name, value in re.findall(r"^(\w+) = (.*?);$", solution, re.MULTILINE | re.DOTALL):
+        whole = value.lstrip().startswith(("[", "array"))
+        lines.append(f"constraint array1d({name}) = array1d({value});" if whole else f"constraint {name} = {value};")
+    return "\n".join(lines) + "\n"
 
 
 def read_one(path: str) -> dict[str, Any]:
