@@ -30,7 +30,10 @@ from anycsp.graph import compile_graph
 from anycsp.search.local import LocalSearch
 
 DATA = Path(os.environ.get("ANYCSP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-MODES = ("neural", "local", "hybrid")
+MODES = ("neural", "local", "hybrid", "auto")
+COMPARED = ("neural", "local", "hybrid")
+"""The default of --modes: `auto` is `local` on these families, and a comparison of the two says whether that still
+holds."""
 FIRST_DRAW = 5000
 
 
@@ -149,7 +152,7 @@ def print_tables(records: list[dict[str, Any]]) -> None:
     """Per family and time: over the seeds, quartiles of the mean over instances; ratio of medians."""
     print("\nmedian (quartiles) of the mean over instances: of seconds to a solution in rb, coloring and uf250, where")
     print("an unsolved one counts twice the limit; of the violated weight elsewhere. The verdict goes by quartiles.")
-    columns = "family, time, runs, neural, local, hybrid, hybrid : best single, verdict, solved, found by the network"
+    columns = f"family, time, runs, {', '.join(MODES)}, hybrid : best single, verdict, solved, found by the network"
     print("| " + " | ".join(columns.split(", ")) + " |\n|" + " --- |" * len(columns.split(", ")))
     for family, seconds in sorted({(r["family"], r["seconds"]) for r in records}):
         cells, of, solved, share = [], {}, [], "–"
@@ -282,7 +285,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, nargs="+", default=[10.0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
-    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(COMPARED))
     parser.add_argument("--instances", type=int, default=10**6, help="At most so many of every family.")
     parser.add_argument("--out", default="search_quality.jsonl")
     parser.add_argument("--outside", action="store_true", help="The local engine against outside programs.")
