@@ -106,6 +106,7 @@ void bind_propagation(nb::module_& m) {
              [](TreeSearch& self, bool wanted) {
                  self.set_mode(wanted ? TreeSearch::Learning::always : TreeSearch::Learning::never);
              })
+        .def_prop_ro("blamed", &TreeSearch::blamed)
         .def("learnt", &TreeSearch::learnt)
         .def_prop_ro("exhausted", &TreeSearch::exhausted)
         .def_prop_ro("late", [](TreeSearch& self) { return self.network().late; })

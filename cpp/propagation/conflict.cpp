@@ -5,6 +5,7 @@
 namespace anycsp::propagation {
 namespace {
 
+constexpr int64_t kOperations = 8;      // of a rule, evaluated while a literal is looked at
 constexpr size_t kLongestClause = 500;  // beyond, that not all decisions go together says as much
 
 }  // namespace
@@ -90,8 +91,13 @@ void Conflict::replace_by_reasons(Literal literal) {
     } else {
         network_.explain(store_.removed_at(q), why_);
     }
-    effort += static_cast<int64_t>(why_.literals.size());
+    count_effort();
     for (Literal each : why_.literals) see(each);
+}
+
+void Conflict::count_effort() {
+    effort += static_cast<int64_t>(why_.literals.size()) + why_.work / kOperations;
+    why_.work = 0;
 }
 
 void Conflict::finish(Literal last) {
@@ -127,7 +133,7 @@ void Conflict::finish(Literal last) {
 bool Conflict::is_redundant(Literal literal) {
     if (literal < 0) return false;
     network_.explain(store_.removed_at(literal), why_);
-    effort += static_cast<int64_t>(why_.literals.size());
+    count_effort();
     for (Literal& each : why_.literals) {
         const int32_t q = vertex_of(each), x = store_.variable_of(q);
         if (each >= 0 && store_.trail()[store_.removed_at(q)].reason.cause == Cause::decision)

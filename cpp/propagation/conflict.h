@@ -27,6 +27,7 @@ class Conflict {
     int32_t index_of(Literal literal) const;
     void see(Literal literal);
     void replace_by_reasons(Literal literal);
+    void count_effort();
     void finish(Literal last);
     bool is_redundant(Literal literal);
     void blame_decisions();

@@ -21,6 +21,7 @@ class Explanation {
     const Store& store;
     int32_t before = 0;  // only what comes earlier in the trail counts
     std::vector<Literal> literals;
+    int64_t work = 0;  // operations evaluated to find them, until somebody counts them
 
     void begin(int32_t index) {
         before = index;

@@ -22,6 +22,8 @@ class Extremum : public Propagator {
         scope = std::move(variables);
         least_.resize(scope.size());
         most_.resize(scope.size());
+        least_then_.resize(scope.size());
+        most_then_.resize(scope.size());
         for (size_t i = 0; i < scope.size(); ++i)
             ascending_.push_back(std::is_sorted(term_[i], term_[i] + problem.domain_size(scope[i])));
     }
@@ -49,7 +51,51 @@ class Extremum : public Propagator {
         return op_ == LE || op_ == LT || at_least(store, bound);
     }
 
+    // Some term was larger than the right side could be, or all were smaller than it had to be.
+    void explain(int32_t x, int32_t position, Explanation& why) const override {
+        if (op_ != NE)
+            for (size_t i = 0; i < scope.size(); ++i) {
+                least_then_[i] = INT64_MAX, most_then_[i] = INT64_MIN;
+                for (int32_t v = 0; v < why.store.problem().domain_size(scope[i]); ++v) {
+                    if (scope[i] == x ? v != position : !why.had(scope[i], v)) continue;
+                    least_then_[i] = std::min(least_then_[i], term_[i][v]);
+                    most_then_[i] = std::max(most_then_[i], term_[i][v]);
+                }
+            }
+        if (op_ == LE || op_ == LT || op_ == EQ) {
+            const int64_t bound = bound_ - (op_ == LT);
+            const int64_t right = bound + (has_result_ ? most_then_.back() : 0);
+            for (size_t i = 0; i < listed_; ++i) {
+                const int64_t left = least_then_[i];
+                if (left <= right) continue;
+                blame(i, x, why, [&](int64_t term) { return term < left; });
+                if (has_result_) blame(listed_, x, why, [&](int64_t term) { return bound + term >= left; });
+                return;
+            }
+        }
+        if (op_ == GE || op_ == GT || op_ == EQ) {
+            const int64_t bound = bound_ + (op_ == GT);
+            const int64_t right = bound + (has_result_ ? least_then_.back() : 0);
+            if (largest(most_then_) < right) {
+                for (size_t i = 0; i < listed_; ++i) blame(i, x, why, [&](int64_t term) { return term >= right; });
+                if (has_result_) blame(listed_, x, why, [&](int64_t term) { return bound + term < right; });
+                return;
+            }
+        }
+        Propagator::explain(x, position, why);
+    }
+
   private:
+    // That a slot had lost all such terms.
+    template <class Such>
+    void blame(size_t i, int32_t x, Explanation& why, Such such) const {
+        if (scope[i] == x) return;
+        int32_t lost = 0;
+        for (int32_t v = 0; v < why.store.problem().domain_size(scope[i]); ++v) lost += such(term_[i][v]);
+        if (lost > 1 && why.was_fixed(scope[i])) return why.fixed(scope[i]);
+        for (int32_t v = 0; v < why.store.problem().domain_size(scope[i]); ++v)
+            if (such(term_[i][v])) why.gone(scope[i], v);
+    }
     void range(const Store& store, size_t i) {
         const int64_t* own = term_[i];
         least_[i] = most_[i] = own[store.first(scope[i])];
@@ -138,6 +184,7 @@ class Extremum : public Propagator {
     const size_t listed_;
     const bool has_result_;
     std::vector<int64_t> least_, most_;
+    mutable std::vector<int64_t> least_then_, most_then_;
     std::vector<uint8_t> ascending_;  // by slot: terms grow with the positions
 };
 

@@ -44,6 +44,7 @@ class Network {
     // Record why values go, or no longer; at the root only. False where what was learnt before cannot hold.
     bool learn(bool wanted, size_t most_clauses);
     Learnt& learnt() { return *learnt_; }
+    size_t clauses_learnt() const { return learnt_ ? learnt_->size() : 0; }
     // Why the last propagation failed.
     void explain_failure(Explanation& why);
     // Why the removal at this place of the trail happened.

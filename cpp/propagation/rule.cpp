@@ -39,6 +39,68 @@ int64_t floor_root(int64_t v) {
     return root;
 }
 
+// What the slots of a rule could be: now.
+struct Now {
+    const Store& store;
+    const std::vector<int32_t>& scope;
+
+    Interval bounds(int32_t slot) const { return {store.low(scope[slot]), store.high(scope[slot])}; }
+    bool has(int32_t slot, int64_t value) const {
+        const int32_t position = store.position_of(scope[slot], value);
+        return position >= 0 && store.has(scope[slot], position);
+    }
+};
+
+// What they could be at a moment of the trail, or a slot that is not to blame in all of the search.
+struct Then {
+    Explanation& why;
+    const std::vector<int32_t>& scope;
+    struct Part {
+        Interval then, ever;  // its bounds
+        bool low, high;       // which of them are to blame; with both its holes are too
+        Interval bounds() const { return {low ? then.low : ever.low, high ? then.high : ever.high}; }
+    };
+    std::vector<Part> slots;
+
+    Then(Explanation& why, const std::vector<int32_t>& scope, int32_t x, int32_t position) : why(why), scope(scope) {
+        const Store& store = why.store;
+        for (int32_t y : scope) {
+            if (y == x) {
+                const int64_t v = store.value(x, position);
+                slots.push_back({{v, v}, {v, v}, false, false});
+                continue;
+            }
+            Part slot{{kFar, -kFar}, {kFar, -kFar}, true, true};
+            for (int32_t p = 0; p < store.problem().domain_size(y); ++p) {
+                const int64_t v = store.value(y, p);
+                if (store.removed_at(store.vertex(y, p)) != Store::kAtRoot)
+                    slot.ever = {std::min(slot.ever.low, v), std::max(slot.ever.high, v)};
+                if (why.had(y, p)) slot.then = {std::min(slot.then.low, v), std::max(slot.then.high, v)};
+            }
+            slots.push_back(slot);
+        }
+    }
+
+    Interval bounds(int32_t slot) const { return slots[slot].bounds(); }
+    bool has(int32_t slot, int64_t value) const {
+        if (!bounds(slot).has(value)) return false;
+        const int32_t position = why.store.position_of(scope[slot], value);
+        if (position < 0) return false;
+        if (slots[slot].low && slots[slot].high) return why.had(scope[slot], position);
+        return why.store.removed_at(why.store.vertex(scope[slot], position)) != Store::kAtRoot;
+    }
+    void blame(int32_t slot, bool holes) const {
+        const Part& of = slots[slot];
+        const int32_t y = scope[slot];
+        if (!of.low && !of.high) return;
+        const Interval bounds = of.bounds();
+        holes = holes && of.low && of.high;
+        if (why.was_fixed(y) && of.low && of.high) return why.fixed(y);
+        for (int32_t p = 0; p < why.store.problem().domain_size(y); ++p)
+            if (!why.had(y, p) && (holes || !bounds.has(why.store.value(y, p)))) why.gone(y, p);
+    }
+};
+
 class Rule : public Propagator {
   public:
     Rule(const Problem& problem, const Family& family, const FamilyArrays& arrays, int32_t c)
@@ -62,6 +124,7 @@ class Rule : public Propagator {
         parameter_.assign(parameter.begin() + parameter_start[row], parameter.begin() + parameter_start[row + 1]);
         node_.resize(code_.size());
         for (int32_t k : code_) {
+            if (k == Element) indexed_ = true;
             if (k == Div || k == Mod || k == FloorDiv || k == FloorMod || k == Pow || k == Element) partial_ = true;
             const bool straight = k == Slot || k == Constant || k == Neg || k == Add || k == Sub ||
                                   (k >= Lt && k <= Gt) || (k >= Not && k <= Imp);
@@ -71,7 +134,7 @@ class Rule : public Propagator {
 
     bool propagate(Store& store) override {
         for (int round = 0; round < 4; ++round) {
-            if (!up(store)) return false;
+            if (!up(Now{store, scope})) return false;
             const int32_t root = static_cast<int32_t>(code_.size()) - 1;
             if (node_[root].is_true() && !partial_) return true;
             changed_ = false;
@@ -81,7 +144,66 @@ class Rule : public Propagator {
         return try_out(store);
     }
 
+    // Bounds that make the rule false from the leaves up, as few as suffice. Where they do not make it false the last
+    // variables were tried out, or it took several rounds.
+    void explain(int32_t x, int32_t position, Explanation& why) const override {
+        Then then(why, scope, x, position);
+        if (!refuted(then)) return explain_try(x, position, why);
+        release(then, 0, static_cast<int32_t>(scope.size()));
+        for (int32_t i = 0; i < static_cast<int32_t>(scope.size()); ++i) {
+            auto& slot = then.slots[i];
+            for (bool Then::Part::* bound : {&Then::Part::low, &Then::Part::high}) {
+                if (!slot.low || !slot.high) continue;
+                slot.*bound = false;
+                if (!refuted(then)) slot.*bound = true;
+            }
+            then.blame(i, indexed_);
+        }
+    }
+
   private:
+    bool refuted(const Then& then) const {
+        then.why.work += static_cast<int64_t>(code_.size());
+        return !up(then) || node_.back().is_false();
+    }
+    // The slots of a range are not to blame, all together or half by half.
+    void release(Then& then, int32_t from, int32_t to) const {
+        std::vector<Then::Part> before(then.slots.begin() + from, then.slots.begin() + to);
+        if (std::none_of(before.begin(), before.end(), [](const auto& slot) { return slot.low; })) return;
+        for (int32_t i = from; i < to; ++i) then.slots[i].low = then.slots[i].high = false;
+        if (refuted(then)) return;
+        std::copy(before.begin(), before.end(), then.slots.begin() + from);
+        if (to - from == 1) return;
+        release(then, from, (from + to) / 2);
+        release(then, (from + to) / 2, to);
+    }
+    // All others were fixed, or all but one that had lost every value that would do.
+    void explain_try(int32_t x, int32_t position, Explanation& why) const {
+        const Problem& problem = why.store.problem();
+        static thread_local std::vector<int32_t> positions;
+        static thread_local std::vector<int64_t> distances;
+        positions.resize(problem.variables);
+        int32_t open = -1, many = 0;
+        for (int32_t i = 0; i < static_cast<int32_t>(scope.size()); ++i) {
+            const int32_t y = scope[i];
+            positions[y] = y == x ? position : why.store.first(y);
+            if (y != x && !why.was_fixed(y)) open = i, ++many;
+        }
+        if (x < 0 || many != 1) return Propagator::explain(x, position, why);
+        const int32_t y = scope[open];
+        distances.resize(problem.domain_size(y));
+        positions[y] = 0;
+        why.work += static_cast<int64_t>(code_.size()) * problem.domain_size(y);
+        evaluator_.prepare(constraint, positions.data());
+        evaluator_.slot(first_slot_ + open, positions.data(), distances.data());
+        for (int32_t v = 0; v < problem.domain_size(y); ++v)
+            if (distances[v] == 0 && why.had(y, v)) return Propagator::explain(x, position, why);
+        for (int32_t each : scope)
+            if (each != x && each != y) why.fixed(each);
+        for (int32_t v = 0; v < problem.domain_size(y); ++v)
+            if (distances[v] == 0) why.gone(y, v);
+    }
+
     // Bounds move least often; holes matter to short rules, which are tried out, and to elements.
     static uint8_t wakes(const Problem& problem, const Family& family, const FamilyArrays& arrays, int32_t c) {
         if (problem.scope_start[c + 1] - problem.scope_start[c] <= 3) return kDomain;
@@ -93,13 +215,14 @@ class Rule : public Propagator {
     }
     int32_t at(int32_t node, int32_t i) const { return operand_[operand_start_[node] + i]; }
     int32_t count(int32_t node) const { return operand_start_[node + 1] - operand_start_[node]; }
-    Interval& child(int32_t node, int32_t i) { return node_[at(node, i)]; }
+    Interval& child(int32_t node, int32_t i) const { return node_[at(node, i)]; }
 
     // ── from the leaves up ───────────────────────────────────────────────────────────────────────────────────────
     // False where some node has no value left, an index outside its list or a division by zero.
-    bool up(const Store& store) {
+    template <class View>
+    bool up(const View& view) const {
         for (int32_t n = 0; n < static_cast<int32_t>(code_.size()); ++n) {
-            node_[n] = value_of(store, n);
+            node_[n] = value_of(view, n);
             if (node_[n].low > node_[n].high) return false;
         }
         return true;
@@ -107,13 +230,11 @@ class Rule : public Propagator {
 
     static Interval truth(bool surely, bool never) { return {surely ? 1 : 0, never ? 0 : 1}; }
 
-    Interval value_of(const Store& store, int32_t n) {
+    template <class View>
+    Interval value_of(const View& view, int32_t n) const {
         const int32_t k = count(n);
         switch (code_[n]) {
-            case Slot: {
-                const int32_t x = scope[operand_[operand_start_[n]]];
-                return {store.low(x), store.high(x)};
-            }
+            case Slot: return view.bounds(operand_[operand_start_[n]]);
             case Constant: {
                 const int64_t v = parameter_[operand_[operand_start_[n]]];
                 return {v, v};
@@ -203,7 +324,7 @@ class Rule : public Propagator {
                 const int64_t from = std::max<int64_t>(child(n, 0).low, 0),
                               to = std::min<int64_t>(child(n, 0).high, k - 2);
                 for (int64_t i = from; i <= to; ++i) {
-                    if (!index_left(store, n, i)) continue;
+                    if (!may_be(view, at(n, 0), i)) continue;
                     const Interval c = child(n, static_cast<int32_t>(i) + 1);
                     result = {std::min(result.low, c.low), std::max(result.high, c.high)};
                 }
@@ -215,12 +336,10 @@ class Rule : public Propagator {
     }
 
     // Whether a node within its bounds can be this value; a leaf's domain may have holes.
-    bool may_be(const Store& store, int32_t node, int64_t value) const {
-        if (code_[node] != Slot) return true;
-        const int32_t x = scope[operand_[operand_start_[node]]], position = store.position_of(x, value);
-        return position >= 0 && store.has(x, position);
+    template <class View>
+    bool may_be(const View& view, int32_t node, int64_t value) const {
+        return code_[node] != Slot || view.has(operand_[operand_start_[node]], value);
     }
-    bool index_left(const Store& store, int32_t n, int64_t index) const { return may_be(store, at(n, 0), index); }
 
     static Interval magnitude(Interval a) {
         if (a.low >= 0) return a;
@@ -533,11 +652,12 @@ class Rule : public Propagator {
     bool element(Store& store, int32_t n, Interval own) {
         const int32_t k = count(n), index = at(n, 0);
         if (!meet(index, 0, k - 2)) return false;
+        const Now now{store, scope};
         int64_t first = -1, last = -1;
         for (int64_t i = node_[index].low; i <= node_[index].high; ++i) {
             const Interval c = child(n, static_cast<int32_t>(i) + 1);
-            const bool can = c.low <= own.high && c.high >= own.low && index_left(store, n, i) &&
-                             (!own.fixed() || may_be(store, at(n, static_cast<int32_t>(i) + 1), own.low));
+            const bool can = c.low <= own.high && c.high >= own.low && may_be(now, index, i) &&
+                             (!own.fixed() || may_be(now, at(n, static_cast<int32_t>(i) + 1), own.low));
             if (can) {
                 if (first < 0) first = i;
                 last = i;
@@ -612,8 +732,9 @@ class Rule : public Propagator {
     int32_t first_slot_;
     std::vector<int32_t> code_, operand_start_, operand_;
     std::vector<int64_t> parameter_;
-    std::vector<Interval> node_;
+    mutable std::vector<Interval> node_;
     bool changed_ = false;
+    bool indexed_ = false;  // holes of an index count
     bool partial_ = false;  // an operation may be undefined, so that a true root is not enough
     bool straight_ = true;  // only sums, comparisons and connectives
 };

@@ -14,8 +14,13 @@ constexpr double kWindow = 0.03;
 constexpr double kWholeShare = 0.2;  // of the failures go into the whole problem, so that it can be exhausted
 
 constexpr int64_t kLessonFailures = 64;                     // the unit of Luby's sequence, by which learning restarts
-constexpr size_t kFirstClauses = 4000, kMoreClauses = 200;  // kept at first, and more at each restart
+constexpr size_t kFirstClauses = 4000, kMoreClauses = 500;  // kept at first, and more each time that half of them go
 constexpr double kActivityGrowth = 1 / 0.95, kLargestActivity = 1e100;  // those of MiniSat
+constexpr double kBlameMemory = 1.0 / 256;                              // of a failure in the mean of the last ones
+// A failure that depends on nearly all decisions teaches no more than plain branching knows: from this share of them on
+// less is learnt, down to a sixteenth of the effort. Learning pays where it is 0.6 to 0.85, and not where it is 0.98
+// (research/local-search.md).
+constexpr double kBlamedTooMuch = 0.9, kLeastLearning = 1.0 / 16;
 constexpr int32_t kMostLearntValues = 1 << 18;  // of a problem: some fifty bytes are kept for each
 constexpr int32_t kMostExplained = 1 << 14;  // values of a scope: a conflict asks a thousand times, within milliseconds
 
@@ -230,6 +235,7 @@ bool TreeSearch::learn_from_failure() {
         }
     }
     activity_step_ *= kActivityGrowth;
+    blamed_ += kBlameMemory * (double(conflict_->levels + 1) / double(store_.level()) - blamed_);
     const std::vector<Literal>& clause = conflict_->clause;
     go_back_to(conflict_->level);
     int32_t reason = -1;
@@ -248,13 +254,19 @@ void TreeSearch::go_back_to(int32_t level) {
     while (store_.level() > level) store_.pop();
 }
 
-// At the root: the mode that has had less. Solutions are improved in neighbourhoods, which are too short to learn in.
+double TreeSearch::learning_share() const {
+    const double beyond = std::clamp((blamed_ - kBlamedTooMuch) / (1 - kBlamedTooMuch), 0.0, 1.0);
+    return 0.5 + beyond * (kLeastLearning - 0.5);
+}
+
+// At the root: the mode that has had less than its share. Solutions are improved in neighbourhoods, which are too short to learn in.
 void TreeSearch::choose_mode() {
     const int64_t effort = network_->runs + (conflict_ ? conflict_->effort : 0);
     effort_[learning_] += effort - effort_before_;
     effort_before_ = effort;
     bool wanted = can_learn_ && mode_ != Learning::never && !(objective_ && solutions_ > 0);
-    if (mode_ == Learning::half && effort_[1] > effort_[0]) wanted = false;
+    const double spent = double(effort_[1]) / double(std::max<int64_t>(1, effort_[0] + effort_[1]));
+    if (mode_ == Learning::half && spent > learning_share()) wanted = false;
     if (!set_learning(wanted)) exhausted_ = true;
 }
 
@@ -268,15 +280,16 @@ bool TreeSearch::set_learning(bool wanted) {
     }
     if (wanted) {
         failures_left_ = kLessonFailures * luby(lessons_++);
-        most_clauses_ += kMoreClauses;
     }
-    return network_->learn(wanted, most_clauses_) && (!wanted || network_->propagate());
+    const size_t most = most_clauses_;
+    if (wanted && network_->clauses_learnt() > most) most_clauses_ += kMoreClauses;
+    return network_->learn(wanted, most) && (!wanted || network_->propagate());
 }
 
 std::vector<std::vector<int32_t>> TreeSearch::learnt() {
     std::vector<std::vector<int32_t>> result;
     if (conflict_)
-        for (size_t i = 0; i < network_->learnt().size(); ++i)
+        for (size_t i = 0; i < network_->clauses_learnt(); ++i)
             result.push_back(network_->learnt().literals(static_cast<int32_t>(i)));
     return result;
 }

@@ -2,10 +2,10 @@
 // are none.
 //
 // Variables by dom/wdeg (Boussemart et al., ECAI 2004) after the last conflict (Lecoutre et al. 2009), restarts with
-// growing cutoffs, and the nogoods of each restart (Lecoutre et al., JSAT 2007). Every second part of the effort is spent
-// learning: a failure is analysed, becomes a clause and undoes the decisions that had no part in it. With an objective, every solution
-// demands a better one; from the first on, most of the time goes into large neighbourhoods (Shaw, CP 1998): part of the
-// best solution is kept, the rest searched anew.
+// growing cutoffs, and the nogoods of each restart (Lecoutre et al., JSAT 2007). Up to half of the
+// effort is spent learning: a failure is analysed, becomes a clause and undoes the decisions that had no part in it.
+// With an objective, every solution demands a better one; from the first on, most of the time goes into large
+// neighbourhoods (Shaw, CP 1998): part of the best solution is kept, the rest searched anew.
 #pragma once
 
 #include <memory>
@@ -38,9 +38,11 @@ class TreeSearch {
     const std::vector<int32_t>& solution() const { return best_; }
     int64_t nodes() const { return nodes_; }
     int64_t failures() const { return failures_; }
-    // For comparisons: learn always, never, or (the default) for half of the effort.
+    // For comparisons: learn always, never, or (the default) for half of the effort at most.
     enum class Learning { half, never, always };
     void set_mode(Learning mode) { mode_ = mode; }
+    // The mean share of decisions that a failure depends on, lately: where it is all of them, learning tells nothing new.
+    double blamed() const { return blamed_; }
     // The clauses learnt and still there, for tests.
     std::vector<std::vector<int32_t>> learnt();
     Network& network() { return *network_; }
@@ -58,6 +60,7 @@ class TreeSearch {
     void learning_step();
     bool learn_from_failure();
     void choose_mode();
+    double learning_share() const;
     bool set_learning(bool wanted);
     void go_back_to(int32_t level);
     void refute();
@@ -108,6 +111,7 @@ class TreeSearch {
     double activity_step_ = 1;
     std::vector<int32_t> phase_;  // by variable: where it was last
     int64_t lessons_ = 0;         // restarts while learning
+    double blamed_ = 0.5;
     size_t most_clauses_;
     int64_t effort_[2] = {0, 0}, effort_before_ = 0;  // without and with learning
 

@@ -8,12 +8,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from families import FAMILIES, Family
+from families import FAMILIES, Family, is_circuit
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from anycsp import Problem, native
 from anycsp.graph import compile_graph
+from anycsp.model.expressions import circuit, element, maximum, minimum, operation
 from anycsp.presolve.network import tree_search
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="propagation is compiled")
@@ -62,7 +63,54 @@ def unequal(problem: Problem, rng: np.random.Generator) -> np.ndarray:
     return GRID[:, scope[0]] != GRID[:, scope[1]]
 
 
-@pytest.mark.parametrize("kinds", [(all_different, unequal), (linear, pair), (table,), (all_different, linear, table)])
+def extremum(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    scope, least = rng.permutation(VARIABLES)[: int(rng.integers(3, 5))].tolist(), bool(rng.integers(2))
+    *listed, result = (problem.variables[x] for x in scope)
+    shift, name = int(rng.integers(-1, 2)), str(rng.choice(["eq", "le", "ge", "lt", "gt"]))
+    problem.add(operation(name, minimum(listed) if least else maximum(listed), result + shift))
+    left = GRID[:, scope[:-1]].min(axis=1) if least else GRID[:, scope[:-1]].max(axis=1)
+    return np.asarray(getattr(np, NUMPY[name])(left, GRID[:, scope[-1]] + shift))
+
+
+def element_of(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    """items[index + shift] == result; with a shift the index is an expression."""
+    index, result, *items = rng.permutation(VARIABLES).tolist()
+    shift = int(rng.integers(-1, 2))
+    xs = problem.variables
+    problem.add(element([xs[i] for i in items], xs[index] + shift if shift else xs[index]) == xs[result])
+    at = GRID[:, index] + shift
+    inside = (at >= 0) & (at < len(items))
+    return inside & (GRID[np.arange(len(GRID)), np.array(items)[at.clip(0, len(items) - 1)]] == GRID[:, result])
+
+
+def rule(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    """|a − b| · c compared with d, or an implication between comparisons."""
+    a, b, c, d = rng.permutation(VARIABLES)[:4].tolist()
+    xs = problem.variables
+    name = str(rng.choice(["eq", "ne", "le", "gt"]))
+    compare = getattr(np, NUMPY[name])
+    if rng.integers(2):
+        problem.add(operation(name, abs(xs[a] - xs[b]) * xs[c], xs[d]))
+        return np.asarray(compare(abs(GRID[:, a] - GRID[:, b]) * GRID[:, c], GRID[:, d]))
+    problem.add(operation("imp", operation(name, xs[a], xs[b]), xs[c] + xs[d] >= 4))
+    return ~compare(GRID[:, a], GRID[:, b]) | (GRID[:, c] + GRID[:, d] >= 4)
+
+
+def circuits(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    """Four nodes, some of which may stay out."""
+    scope = rng.permutation(VARIABLES)[:VALUES].tolist()
+    problem.add(circuit([problem.variables[x] for x in scope]))
+    return np.array([is_circuit(row) for row in GRID[:, scope].tolist()])
+
+
+NUMPY = {"eq": "equal", "ne": "not_equal", "le": "less_equal", "ge": "greater_equal", "lt": "less", "gt": "greater"}
+KINDS = [
+    (all_different, unequal), (linear, pair), (table,), (all_different, linear, table), (extremum, linear),
+    (element_of, unequal), (rule,), (circuits, linear, unequal), (rule, element_of, extremum, linear),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kinds", KINDS, ids=lambda kinds: "-".join(kind.__name__ for kind in kinds))
 @settings(max_examples=30)
 @given(seed=st.integers(0, 1 << 30))
 def test_what_is_learnt_holds_in_every_solution(kinds: tuple[Kind, ...], seed: int) -> None:
