@@ -75,3 +75,9 @@ def process_began() -> float:
     except (OSError, ValueError, IndexError, AttributeError):
         age = 0.0
     return now - max(age, time.process_time())
+
+
+def slowdown(began: float) -> float:
+    """How many times as long as it has computed this process has taken since it `began`, at least 1: what a second of
+    work takes on a machine that others keep busy."""
+    return max(1.0, (clock.now() - began) / max(time.process_time(), 0.01))

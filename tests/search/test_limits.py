@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from anycsp import Problem, native, solve
 from anycsp.alarm import raising_at
+from anycsp.cli.solve import Clock
 from anycsp.constraints.base import Terms
 from anycsp.constraints.clause import SHORT, ClauseBlock
-from anycsp.deadline import NEVER, Deadline, OutOfTime, process_began
+from anycsp.deadline import NEVER, Deadline, OutOfTime, process_began, slowdown
 from anycsp.errors import AnyCSPError, FormatError
 from anycsp.formats import parse
 from anycsp.formats.col import ColoringGraph
@@ -56,6 +57,14 @@ def test_a_deadline_is_one_moment_for_all() -> None:
     assert PASSED.left == 0
     with pytest.raises(OutOfTime):
         PASSED.check()
+
+
+def test_a_busy_machine_gives_a_small_file_the_time_to_be_read() -> None:
+    began = time.perf_counter() - 100 * time.process_time()
+    assert 90 < slowdown(began) < 110
+    assert slowdown(time.perf_counter()) == 1
+    assert Clock(0.2, began).read_until().left > 10
+    assert Clock(0.2, time.perf_counter()).read_until().left < 0.3
 
 
 def test_the_process_began_before_all_of_this() -> None:

@@ -23,7 +23,7 @@ from anycsp.cli.options import (
     warn,
 )
 from anycsp.cli.progress import ProgressLine
-from anycsp.deadline import DEFAULT_SECONDS, NEVER, Deadline, OutOfTime
+from anycsp.deadline import DEFAULT_SECONDS, NEVER, Deadline, OutOfTime, slowdown
 from anycsp.errors import FormatError, ProblemError, TooLargeError, UnsupportedError
 from anycsp.formats import Format, detect, parse
 from anycsp.formats.answers import Values, read_answer
@@ -266,7 +266,7 @@ class Clock:
         if self.time_limit is None:
             return NEVER
         end = Deadline.after(self.time_limit, self.began)
-        return Deadline(max(end.at, Deadline.after(min(LEAST_READING, self.time_limit)).at))
+        return Deadline(max(end.at, Deadline.after(slowdown(self.began) * min(LEAST_READING, self.time_limit)).at))
 
     def search_until(self, variables: int) -> Deadline:
         """The limit less the time to write the answer; but a small problem is solved in a moment, where starting and
