@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.model.expressions import Variable, scope_of
+from anycsp.constraints.rule import RuleBlock
+from anycsp.model.expressions import Operation, Variable, scope_of
 from anycsp.model.problem import Problem
+from anycsp.search.exact.families import rule_expression
 from anycsp.search.exact.translation import Positions, Translation
 
 IntArray = npt.NDArray[np.int64]
@@ -29,6 +31,8 @@ GROWTH, SHRINKAGE = 1.4, 0.7
 FEW_VALUED = 3
 """An objective over no more variables than this is one that others bound, such as the end of a schedule: holding them
 would hold the objective."""
+FEW_FOLLOW = 3
+"""What may follow a node of a circuit says what is near it where it is at most this part of all nodes."""
 FORGETTING = 0.95
 """What earlier successes are worth a round later: what paid at the beginning need not pay near the end."""
 
@@ -67,6 +71,9 @@ class Neighbourhoods:
         }
         if len(own) > FEW_VALUED:
             self._kinds["objective"] = self._around_objective
+        self._circuits = circuits_of(problem)
+        if self._circuits:
+            self._kinds["way"] = self._of_a_way
         self._paid = dict.fromkeys(self._kinds, 1.0)
         self._tried = dict.fromkeys(self._kinds, 2.0)
         self._size = dict.fromkeys(self._kinds, max(SMALLEST, FIRST_SIZE * len(self._decisions)))
@@ -137,6 +144,29 @@ class Neighbourhoods:
         seeds = self._rng.permutation(self._valued)[: max(1, size // 4)]
         return self._grown(seeds.tolist(), size)
 
+    def _of_a_way(self, positions: Positions, size: int) -> Bools:
+        """On a circuit: nodes near each other and those before them, so that the ways between them can change. Near is
+        what may follow, where that is a choice of few; otherwise the next nodes on the way, from several places on."""
+        nodes = self._circuits[int(self._rng.integers(len(self._circuits)))]
+        values = self._problem.values(positions)
+        after = [int(values[x]) for x in nodes]
+        before = {j: i for i, j in enumerate(after)}
+        domains = self._problem.domain_list
+        chosen, frontier = dict[int, None](), list[int]()
+        while len(chosen) < min(size, len(nodes)):
+            if not frontier:
+                frontier = [int(self._rng.integers(len(nodes)))]
+                stretch = max(3, size // 4)
+            i = frontier.pop(int(self._rng.integers(min(len(frontier), 4))))
+            chosen.update(dict.fromkeys((i, before.get(i, i))))
+            near = domains[nodes[i]].values
+            if FEW_FOLLOW * len(near) <= len(nodes):
+                frontier += [j for j in self._rng.permutation(near).tolist() if j not in chosen]
+            elif stretch > 0:
+                stretch -= 1
+                frontier = [after[i]]
+        return self._flags(np.array([nodes[i] for i in list(chosen)[:size]], dtype=np.int64))
+
     def _grown(self, seeds: list[int], size: int) -> Bools:
         """The seeds and what shares constraints with them, breadth first, constraints in random order."""
         free, frontier, used = dict.fromkeys(seeds), list(seeds), set[int]()
@@ -156,6 +186,21 @@ class Neighbourhoods:
         flags = np.zeros(self._problem.num_variables, dtype=np.bool_)
         flags[variables] = True
         return flags
+
+
+def circuits_of(problem: Problem) -> list[list[int]]:
+    """The variables of every circuit in the order of its nodes, where each names the next node."""
+    circuits = []
+    for block in problem.blocks:
+        if not isinstance(block, RuleBlock):
+            continue
+        for row in range(len(block)):
+            rule = rule_expression(block, row)
+            if isinstance(rule, Operation) and rule.operator == "circuit":
+                nodes = [operand.index for operand in rule.operands if isinstance(operand, Variable)]
+                if len(nodes) == len(rule.operands):
+                    circuits.append(nodes)
+    return circuits
 
 
 def machines_of(problem: Problem) -> list[dict[int, int]]:
