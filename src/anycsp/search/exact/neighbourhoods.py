@@ -44,7 +44,6 @@ class Neighbourhoods:
         self._problem, self._rng = problem, rng
         defined = np.zeros(problem.num_variables, dtype=np.bool_)
         defined[list(problem.definitions)] = True
-        self._decisions = np.flatnonzero(~defined)
         self._always_free = defined
         scopes = [block.scope_of(row) for block in problem.blocks for row in range(len(block)) if block.arity[row] > 1]
         self._scopes: list[IntArray] = scopes
@@ -60,8 +59,8 @@ class Neighbourhoods:
         if len(own) <= FEW_VALUED:
             self._always_free[own] = True
             near = [scopes[number] for x in own for number in self._of_variable[x]]
-            self._pushed = np.intersect1d(np.concatenate(near), self._decisions) if near else self._pushed
-            self._pushed = np.setdiff1d(self._pushed, own)
+            self._pushed = np.setdiff1d(np.concatenate(near), np.flatnonzero(defined)) if near else self._pushed
+        self._decisions = np.flatnonzero(~self._always_free)
         self._kinds: dict[str, Callable[[Positions, int], Bools]] = {
             "random": self._random,
             "constraint": self._around_constraint,
