@@ -142,6 +142,21 @@ def packing(items: int = 100, bins: int = 55, capacity: int = 100, seed: int = 3
     return problem
 
 
+def bins(items: int = 100, seed: int = 5) -> Problem:
+    """Packing into bins of three sizes, large ones cheaper for what they hold: the price of those that are used."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(10, 60, items).tolist()
+    kinds = [(capacity, price) for capacity, price in ((70, 75), (100, 100), (150, 140)) for _ in range(items // 4)]
+    problem = Problem()
+    places = problem.add_variables(items, range(len(kinds)), "item")
+    used = problem.add_variables(len(kinds), [0, 1], "used")
+    problem.add_bin_packing(places, sizes, [(b, "<=", capacity) for b, (capacity, _) in enumerate(kinds)])
+    for x in places:
+        problem.add(element(used, x) == 1)
+    problem.minimize(total([price * u for (_, price), u in zip(kinds, used, strict=True)]))
+    return problem
+
+
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "ft10": lambda: job_shop(FT10),
     "la36": lambda: job_shop(LA36),
@@ -149,6 +164,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "roster": roster,
     "timetable": timetable,
     "packing": packing,
+    "bins": bins,
 }
 
 

@@ -56,6 +56,7 @@ SMOKE = [
     Smoke("load.py", "--smoke", "one after another", slow=True),
     Smoke("structured.py", "--smoke --out structured", "Satisfaction", "data java", slow=True),
     Smoke("neighbourhoods.py", "--smoke", "| packing | 5.0", slow=True),
+    Smoke("beside.py", "--smoke", "| settled | 0 | 1 | 1 |"),
     Smoke("randcsp.py", "--smoke", "3 colours", slow=True),
     Smoke("annealing.py", "--smoke --out annealing", "| G0 | 24 | **"),
     Smoke("minizinc.py", "--smoke --out minizinc", "1 solutions, of which 1 pass", "minizinc", slow=True),

@@ -270,8 +270,40 @@ def test_every_neighbourhood_frees_some_and_the_bandit_prefers_what_pays() -> No
         assert 0 < free.sum() < 8
         chosen.append(neighbourhoods._chosen)
         neighbourhoods.book(improved=number >= 100 and chosen[-1] == "value", settled=False)
-    assert set(chosen[:100]) == {"random", "constraint", "value", "conflict"}
+    assert set(chosen[:100]) == {"random", "constraint", "value", "values", "conflict"}
     assert chosen[200:].count("value") > 80
+
+
+def test_some_values_are_freed_whole() -> None:
+    """Six items in three bins: a neighbourhood of four empties two bins, half of the time the last one among them."""
+    problem = Problem()
+    items = problem.add_variables(6, range(3))
+    used = problem.add_variable(range(4))
+    for x in items:
+        problem.add(x < used)
+    problem.minimize(used)
+    neighbourhoods = Neighbourhoods(problem, np.random.default_rng(0))
+    positions = np.array([0, 1, 2, 0, 1, 2, 3], dtype=np.int32)
+    last = 0
+    for _ in range(100):
+        free = neighbourhoods._of_some_values(positions, 4)
+        assert set(np.bincount(positions[:6][free[:6]], minlength=3).tolist()) == {0, 2}
+        last += bool(free[2])
+    assert last > 75  # 5 of 6, against 2 of 3 where it is drawn like any other
+
+
+def test_a_way_is_freed_where_nodes_are_near() -> None:
+    """On a ring whose nodes may be followed by the two on either side, nine freed ones lie within a stretch."""
+    problem = Problem()
+    after = [problem.add_variable(sorted({(i + d) % 30 for d in (-2, -1, 1, 2)})) for i in range(30)]
+    problem.add_circuit(after, size=30)
+    neighbourhoods = Neighbourhoods(problem, np.random.default_rng(0))
+    positions = np.array([sorted({(i + d) % 30 for d in (-2, -1, 1, 2)}).index((i + 1) % 30) for i in range(30)])
+    for _ in range(20):
+        free = np.flatnonzero(neighbourhoods._of_a_way(positions.astype(np.int32), 9))
+        gaps = np.diff([*free, free[0] + 30])
+        assert len(free) == 9
+        assert gaps.max() >= 12
 
 
 # ── why not ──────────────────────────────────────────────────────────────────────────────────────

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.model.expressions import Variable, scope_of
+from anycsp.constraints.rule import RuleBlock
+from anycsp.model.expressions import Operation, Variable, scope_of
 from anycsp.model.problem import Problem
+from anycsp.search.exact.families import rule_expression
 from anycsp.search.exact.translation import Positions, Translation
 
 IntArray = npt.NDArray[np.int64]
@@ -26,9 +28,13 @@ SMALLEST, LARGEST = 4, 0.8
 """The fewest variables, and the largest part of them: beyond it is the whole problem in other words."""
 GROWTH, SHRINKAGE = 1.4, 0.7
 """Sizes grow where CP-SAT settles a neighbourhood within its slice, and shrink where it finds nothing in time."""
+QUICK, LEAP = 0.1, 2.0
+"""Where this part of a slice was enough the size was far too small, and grows by so much."""
 FEW_VALUED = 3
 """An objective over no more variables than this is one that others bound, such as the end of a schedule: holding them
 would hold the objective."""
+FEW_FOLLOW = 3
+"""What may follow a node of a circuit says what is near it where it is at most this part of all nodes."""
 FORGETTING = 0.95
 """What earlier successes are worth a round later: what paid at the beginning need not pay near the end."""
 
@@ -40,7 +46,6 @@ class Neighbourhoods:
         self._problem, self._rng = problem, rng
         defined = np.zeros(problem.num_variables, dtype=np.bool_)
         defined[list(problem.definitions)] = True
-        self._decisions = np.flatnonzero(~defined)
         self._always_free = defined
         scopes = [block.scope_of(row) for block in problem.blocks for row in range(len(block)) if block.arity[row] > 1]
         self._scopes: list[IntArray] = scopes
@@ -56,8 +61,8 @@ class Neighbourhoods:
         if len(own) <= FEW_VALUED:
             self._always_free[own] = True
             near = [scopes[number] for x in own for number in self._of_variable[x]]
-            self._pushed = np.intersect1d(np.concatenate(near), self._decisions) if near else self._pushed
-            self._pushed = np.setdiff1d(self._pushed, own)
+            self._pushed = np.setdiff1d(np.concatenate(near), np.flatnonzero(defined)) if near else self._pushed
+        self._decisions = np.flatnonzero(~self._always_free)
         self._kinds: dict[str, Callable[[Positions, int], Bools]] = {
             "random": self._random,
             "constraint": self._around_constraint,
@@ -67,6 +72,9 @@ class Neighbourhoods:
         }
         if len(own) > FEW_VALUED:
             self._kinds["objective"] = self._around_objective
+        self._circuits = circuits_of(problem)
+        if self._circuits:
+            self._kinds["way"] = self._of_a_way
         self._paid = dict.fromkeys(self._kinds, 1.0)
         self._tried = dict.fromkeys(self._kinds, 2.0)
         self._size = dict.fromkeys(self._kinds, max(SMALLEST, FIRST_SIZE * len(self._decisions)))
@@ -80,14 +88,17 @@ class Neighbourhoods:
         self._chosen = max(draws, key=lambda kind: draws[kind])
         return self._kinds[self._chosen](positions, round(self._size[self._chosen])) | self._always_free
 
-    def book(self, *, improved: bool, settled: bool) -> None:
-        """What the last neighbourhood brought: something better, an answer in time, or neither."""
+    def book(self, *, improved: bool, settled: bool, part: float = 1.0) -> None:
+        """What the last neighbourhood brought: something better, an answer in time, or neither; `part` of its slice was
+        used."""
         kind = self._chosen
         for counts in (self._paid, self._tried):
             counts[kind] = max(FORGETTING * counts[kind], 0.2 if counts is self._paid else 0.4)
         self._paid[kind] += improved
         self._tried[kind] += 1.0
-        factor = GROWTH if settled else 1.0 if improved else SHRINKAGE
+        factor = 1.0 if improved else SHRINKAGE
+        if settled:
+            factor = LEAP if part < QUICK else GROWTH
         most = max(SMALLEST, LARGEST * len(self._decisions))
         self._size[kind] = min(most, max(SMALLEST, factor * self._size[kind]))
 
@@ -137,6 +148,29 @@ class Neighbourhoods:
         seeds = self._rng.permutation(self._valued)[: max(1, size // 4)]
         return self._grown(seeds.tolist(), size)
 
+    def _of_a_way(self, positions: Positions, size: int) -> Bools:
+        """On a circuit: nodes near each other and those before them, so that the ways between them can change. Near is
+        what may follow, where that is a choice of few; otherwise the next nodes on the way, from several places on."""
+        nodes = self._circuits[int(self._rng.integers(len(self._circuits)))]
+        values = self._problem.values(positions)
+        after = [int(values[x]) for x in nodes]
+        before = {j: i for i, j in enumerate(after)}
+        domains = self._problem.domain_list
+        chosen, frontier = dict[int, None](), list[int]()
+        while len(chosen) < min(size, len(nodes)):
+            if not frontier:
+                frontier = [int(self._rng.integers(len(nodes)))]
+                stretch = max(3, size // 4)
+            i = frontier.pop(int(self._rng.integers(min(len(frontier), 4))))
+            chosen.update(dict.fromkeys((i, before.get(i, i))))
+            near = domains[nodes[i]].values
+            if FEW_FOLLOW * len(near) <= len(nodes):
+                frontier += [j for j in self._rng.permutation(near).tolist() if j not in chosen]
+            elif stretch > 0:
+                stretch -= 1
+                frontier = [after[i]]
+        return self._flags(np.array([nodes[i] for i in list(chosen)[:size]], dtype=np.int64))
+
     def _grown(self, seeds: list[int], size: int) -> Bools:
         """The seeds and what shares constraints with them, breadth first, constraints in random order."""
         free, frontier, used = dict.fromkeys(seeds), list(seeds), set[int]()
@@ -156,6 +190,21 @@ class Neighbourhoods:
         flags = np.zeros(self._problem.num_variables, dtype=np.bool_)
         flags[variables] = True
         return flags
+
+
+def circuits_of(problem: Problem) -> list[list[int]]:
+    """The variables of every circuit in the order of its nodes, where each names the next node."""
+    circuits = []
+    for block in problem.blocks:
+        if not isinstance(block, RuleBlock):
+            continue
+        for row in range(len(block)):
+            rule = rule_expression(block, row)
+            if isinstance(rule, Operation) and rule.operator == "circuit":
+                nodes = [operand.index for operand in rule.operands if isinstance(operand, Variable)]
+                if len(nodes) == len(rule.operands):
+                    circuits.append(nodes)
+    return circuits
 
 
 def machines_of(problem: Problem) -> list[dict[int, int]]:
