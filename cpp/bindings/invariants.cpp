@@ -72,7 +72,7 @@ void bind_invariants(nb::module_& m) {
         .def_prop_ro("nodes", [](const Model& self) { return self.graph().size(); })
         .def_prop_ro("groups", [](const Model& self) {
             std::vector<std::tuple<std::string, std::vector<int32_t>, std::vector<int32_t>>> result;
-            const char* names[] = {"different", "counted", "circuit"};
+            const char* names[] = {"different", "counted", "circuit", "sum"};
             for (const Group& group : self.groups())
                 result.push_back({names[group.kind], group.variables, group.constraints});
             return result;

@@ -154,4 +154,35 @@ bool match_counted(const Model& model, const Group& group, local::Random* random
     return true;
 }
 
+// Every variable in turn takes what is nearest to making up for the rest.
+bool match_sum(const Model& model, const Group& group, local::Random* random, std::vector<int64_t>& values) {
+    std::vector<int32_t> order(group.variables.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto nearest = [&](int32_t i, int64_t wanted) {
+        int64_t best = model.value(group.variables[i], model.choices(group.variables[i])[0]);
+        for (int32_t position : model.choices(group.variables[i])) {
+            const int64_t value = model.value(group.variables[i], position);
+            if (std::abs(value - wanted) < std::abs(best - wanted)) best = value;
+        }
+        return best;
+    };
+    int64_t rest = group.total;
+    values.resize(order.size(), 0);
+    for (int32_t i : order) {
+        values[i] = nearest(i, values[i]);
+        rest -= values[i];
+    }
+    constexpr int kRounds = 3;  // over holes a later variable may leave what an earlier one can make up for
+    for (int round = 0; round < kRounds && rest != 0; ++round) {
+        shuffle(order, random);
+        for (int32_t i : order) {
+            const int64_t now = nearest(i, values[i] + rest);
+            if (std::abs(rest - (now - values[i])) >= std::abs(rest)) continue;
+            rest -= now - values[i];
+            values[i] = now;
+        }
+    }
+    return rest == 0;
+}
+
 }  // namespace anycsp::invariants

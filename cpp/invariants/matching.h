@@ -15,5 +15,7 @@ class Model;
 // was found. Without a generator the order is that of the domains. False where there is no such assignment.
 bool match_different(const Model& model, const Group& group, local::Random* random, std::vector<int64_t>& values);
 bool match_counted(const Model& model, const Group& group, local::Random* random, std::vector<int64_t>& values);
+// Sums are filled greedily; over domains with holes one that exists may be missed.
+bool match_sum(const Model& model, const Group& group, local::Random* random, std::vector<int64_t>& values);
 
 }  // namespace anycsp::invariants

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "core/comparison.h"
 #include "families/operations.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr int64_t kLargestTable = int64_t(1) << 20;  // addresses of a table that defines a variable
 constexpr int64_t kTableCells = int64_t(1)
                                 << 25;      // of all tables that are looked at for definitions: a tenth of a second
+constexpr size_t kShortestSum = 3;          // variables: of two, one is as well defined by the other
 constexpr int64_t kLargestGroup = 500'000;  // edges of a matching, which is found at every start
 constexpr size_t kFarthest = 5000;          // variables looked at for a circle; beyond, a definition is given up
 
@@ -52,6 +54,7 @@ Model::Model(std::shared_ptr<const Problem> problem, const std::vector<propagati
     add_circuits();
     add_different();
     add_counted();
+    add_sums();
     choose_definitions(auxiliary, false);
     add_nodes();
 }
@@ -425,6 +428,34 @@ void Model::add_counted() {
         Group& group = by_scope.at(scope);
         std::vector<int64_t> values;
         if (free_for_group(group.variables) && match_counted(*this, group, nullptr, values)) take(std::move(group));
+    }
+}
+
+// x + y + … = total, the longest first. With other signs a sum rather says what one of its variables is.
+void Model::add_sums() {
+    std::vector<int32_t> order;
+    for (int32_t c = 0; c < problem_->constraints; ++c)
+        if (enforced_[c] && !defines_[c] && !implicit_[c] && family(c).kind == Kind::linear && comparison(c) == EQ)
+            order.push_back(c);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int32_t a, int32_t b) { return end(a) - begin(a) > end(b) - begin(b); });
+    for (int32_t c : order) {
+        const int64_t unit = family(c).coefficient[family_slot(c, begin(c))];
+        Group group{Group::sum, {}, {c}};
+        bool plain = unit != 0 && bound(c) % unit == 0;
+        group.total = plain ? bound(c) / unit : 0;
+        std::set<int32_t> seen;
+        for (int32_t s = begin(c); s < end(c) && plain; ++s) {
+            const int32_t x = problem_->scope[s];
+            plain = family(c).coefficient[family_slot(c, s)] == unit && seen.insert(x).second;
+            if (fixed(x))
+                group.total -= value(x, choices_[x][0]);
+            else
+                group.variables.push_back(x);
+        }
+        if (!plain || group.variables.size() < kShortestSum || !free_for_group(group.variables)) continue;
+        std::vector<int64_t> values;
+        if (match_sum(*this, group, nullptr, values)) take(std::move(group));
     }
 }
 

@@ -17,10 +17,11 @@ namespace anycsp::invariants {
 
 // Variables that move together, and the constraints that this keeps.
 struct Group {
-    enum Kind { different, counted, circuit } kind;
+    enum Kind { different, counted, circuit, sum } kind;
     std::vector<int32_t> variables;       // of a circuit: by node
     std::vector<int32_t> constraints;     // implicit
     std::map<int64_t, int32_t> occurs{};  // counted: how often a value occurs
+    int64_t total = 0;                    // sum: what they add up to
 };
 
 class Model {
@@ -91,6 +92,7 @@ class Model {
     void add_circuits();
     void add_different();
     void add_counted();
+    void add_sums();
     bool counts_one_value(int32_t constraint, int64_t& value, int64_t& times) const;
     bool free_for_group(const std::vector<int32_t>& variables) const;
     void take(Group group);

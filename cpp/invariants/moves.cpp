@@ -38,10 +38,12 @@ void Moves::repair(std::vector<int64_t>& values) {
         }
         std::vector<int64_t> own;
         for (int32_t x : group.variables) own.push_back(values[x]);
-        const auto match = group.kind == Group::different ? match_different : match_counted;
+        const auto match = group.kind == Group::different ? match_different
+                           : group.kind == Group::counted ? match_counted
+                                                          : match_sum;
         if (!match(model_, group, &random_, own)) {
             own.clear();
-            match(model_, group, &random_, own);  // the group exists because there is one
+            match(model_, group, group.kind == Group::sum ? nullptr : &random_, own);  // there is one: it was found
         }
         for (size_t i = 0; i < own.size(); ++i) values[group.variables[i]] = own[i];
         spare_[g].clear();
@@ -73,6 +75,7 @@ const std::vector<Assign>& Moves::propose(int32_t x, int64_t wanted) {
             else
                 swap(group, x);
             break;
+        case Group::sum: transfer(group, x, wanted); break;
         case Group::counted:
             if (!group.occurs.count(value(x)) && random_.below(4) == 0)
                 reassign(x);
@@ -124,6 +127,22 @@ void Moves::swap(const Group& group, int32_t x) {
         proposal_.push_back({y, own});
         return;
     }
+}
+
+// What one variable gains another gives.
+void Moves::transfer(const Group& group, int32_t x, int64_t wanted) {
+    if (wanted != 0) shift(x, wanted);
+    if (proposal_.empty()) reassign(x);
+    if (proposal_.empty()) return;
+    const int64_t gain = proposal_[0].value - value(x);
+    for (int k = 0; k < kTries; ++k) {
+        const int32_t y = group.variables[random_.below(static_cast<uint32_t>(group.variables.size()))];
+        const int64_t other = value(y) - gain;
+        if (y == x || !model_.allows(y, other)) continue;
+        proposal_.push_back({y, other});
+        return;
+    }
+    proposal_.clear();
 }
 
 void Moves::exchange(int32_t g, int32_t x) {

@@ -35,6 +35,7 @@ class Moves {
     void reassign(int32_t x);
     void shift(int32_t x, int64_t wanted);
     void swap(const Group& group, int32_t x);
+    void transfer(const Group& group, int32_t x, int64_t wanted);
     void exchange(int32_t group, int32_t x);
     void reconnect(const Group& group, int32_t x);
     void move_segment(const Group& group, int32_t before);

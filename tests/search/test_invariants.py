@@ -126,8 +126,41 @@ IMPLICIT = {
     "swaps with spare values": lambda: different(6, 9),
     "swaps in rows that are given in part": lambda: models.quasigroup_with_holes(8, 0.8, 0),
     "counted values": lambda: models.nurse_roster(models.Ward(0), soft=False),
+    "exact sums": lambda: exact_sums(3),
     "circuit": lambda: models.travelling_salesman(models.distances(9, 0)),
 }
+
+
+def exact_sums(seed: int) -> Problem:
+    """Rows that add up to what they do in a hidden table, over domains with holes, and bounds on the columns."""
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    values = [0, 1, 2, 3, 5, 8][int(rng.integers(2)) :]
+    hidden = rng.choice(values, (4, 5))
+    rows = [[problem.add_variable(values) for _ in row] for row in hidden]
+    factor = int(rng.integers(1, 4))
+    for row, taken in zip(rows, hidden, strict=True):
+        problem.add_linear(row, [factor] * 5, "==", factor * int(taken.sum()))
+    for k in range(5):
+        problem.add(total([row[k] for row in rows]) <= int(hidden[:, k].sum()))
+    return problem
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 1 << 30))
+def test_transfers_keep_exact_sums_and_equal_a_recount(seed: int) -> None:
+    problem = exact_sums(seed)
+    plain = list(problem.describe_constraints())
+    search = search_for(problem, seed)
+    for moves in (0, 1, 7, 60):
+        search.advance(moves, 1e9)
+        check_count(problem, search)
+        positions, _ = current(search)
+        for kind, _, constraints in search.model.groups:
+            assert kind == "sum"
+            (row,) = (plain[int(search.graph.terms.index[c])] for c in constraints)
+            taken = problem.values(positions)
+            assert row["coefficients"][0] * sum(taken[x] for x in row["scope"]) == row["bound"]
 
 
 def different(variables: int, values: int) -> Problem:

@@ -14,7 +14,8 @@ from anycsp import Problem, ProblemError, native
 from anycsp.checker.check import first_difference, recount
 from anycsp.checker.problem import from_description
 from anycsp.model.description import describe
-from anycsp.model.expressions import Operation, Variable, element, operation
+from anycsp.model.expressions import Operation, Variable, element, operation, total
+from anycsp.search.bound import BoundedProblem
 from anycsp.search.driver import Progress
 from anycsp.search.optimize import optimize
 from anycsp.search.options import SearchOptions
@@ -179,3 +180,28 @@ def test_steps_end_where_no_move_can_improve_the_objective(search: str) -> None:
     options = SearchOptions(search=search, model="sat" if search == "hybrid" else "auto", steps=3, threads=1)
     result = optimize(problem, options, solve_with)
     assert (result.status, result.objective) == ("satisfied", {"kind": "minimize", "value": -5})
+
+
+def test_a_sum_of_rules_is_bounded_part_by_part() -> None:
+    """Each part over several variables is an auxiliary variable that follows from an assignment, and the bound is on
+    their sum: once the whole sum was one rule, and a search reached 19203 where parts written out reach 230."""
+    rng = np.random.default_rng(0)
+    problem = Problem()
+    x = problem.add_variables(6, range(-3, 4))
+    parts = [3 * (x[0] * x[1]), -2 * abs(x[2] - x[3]), (x[1] <= x[4]), x[5], x[5] * x[5]]
+    problem.minimize(total(parts) + 7)
+    assert problem.objective is not None
+    bounded = BoundedProblem(problem, problem.objective)
+    assert len(bounded.problem.definitions) == 3
+    bound = list(bounded.problem.describe_constraints())[-1]
+    constants = set()
+    for _ in range(50):
+        positions = rng.integers(7, size=6).astype(np.int32)
+        extended = bounded.extended(positions)
+        assert bounded.problem.violation_of_positions(extended).violated == 0
+        value = problem.objective.value(0.0, problem.values(positions))
+        taken = bounded.problem.values(extended)
+        numbers = [dict(pairs) for pairs in bound["contributions"]]
+        left = sum(of.get(int(taken[y]), 0) for of, y in zip(numbers, bound["scope"], strict=True))
+        constants.add(value - left)
+    assert len(constants) == 1

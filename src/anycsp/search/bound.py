@@ -13,10 +13,13 @@ from anycsp.constraints.comparison import OPERATORS, ComparisonBlock
 from anycsp.constraints.linear import LinearBlock
 from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph
-from anycsp.model.expressions import Operand, Variable, bounds, operation
-from anycsp.model.lowering import block_of
+from anycsp.model.expressions import Operand, Variable, bounds, operation, total
+from anycsp.model.lowering import block_of, linear_form, unary_values
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
+
+MOST_PARTS = 20_000
+"""Of an objective: each becomes a variable and a constraint, some milliseconds per thousand to build."""
 
 
 class TooWide(Exception):
@@ -45,21 +48,39 @@ class BoundedProblem:
         self._first, self._sign = int(block.bound[0]), 1 if kept == self._minimizes else -1
 
     def _comparison(self, expression: Operand) -> ComparisonBlock:
-        """The expression itself against the bound where it is a sum, an extremum or a count, otherwise an auxiliary
-        variable equal to it."""
-        problem, wanted = self.problem, "le" if self._minimizes else "ge"
+        """The expression itself against the bound where it is a sum, an extremum or a count, or a sum once its parts
+        are auxiliary variables, otherwise an auxiliary variable equal to it."""
+        problem = self.problem
         if not isinstance(expression, Variable):
-            comparison = operation(wanted, expression, self._loose)
-            block = block_of(problem, comparison, problem.new_terms(1.0, True))
-            if isinstance(block, ComparisonBlock) and len(block.scope):
-                return block
+            block = self._block(expression)
             try:
-                expression = problem.define(expression)
+                if block is None:
+                    expression = self._with_defined_parts(expression)
+                    block = self._block(expression)
+                if block is None:
+                    expression = problem.define(expression)
             except ProblemError as error:
                 raise TooWide(str(error)) from error
+            if block is not None:
+                return block
         symbol = "<=" if self._minimizes else ">="
         scope = np.array([expression.index], dtype=np.int64)
         return LinearBlock.one(problem.domain_list, scope, [1], symbol, self._loose, problem.new_terms(1.0, True))
+
+    def _block(self, expression: Operand) -> ComparisonBlock | None:
+        comparison = operation("le" if self._minimizes else "ge", expression, self._loose)
+        block = block_of(self.problem, comparison, self.problem.new_terms(1.0, True))
+        return block if isinstance(block, ComparisonBlock) and len(block.scope) else None
+
+    def _with_defined_parts(self, expression: Operand) -> Operand:
+        """A sum of parts over several variables each, as a sum of auxiliary variables: then every part is propagated
+        and kept up to date by itself, as if the model had been written so."""
+        parts, constant = linear_form(expression)
+        several = [unary_values(self.problem, part) is None for _, part in parts]
+        if len(parts) < 2 or not 0 < sum(several) <= MOST_PARTS:
+            return expression
+        simple = [part if not s else self.problem.define(part) for (_, part), s in zip(parts, several, strict=True)]
+        return total([factor * part for (factor, _), part in zip(parts, simple, strict=True)]) + constant
 
     def attach(self, graph: ConstraintValueGraph) -> int:
         """Find the bound in the arrays of the graph of `problem`; returns the constraint's number there."""
