@@ -131,8 +131,9 @@ def _fork(body: Any) -> tuple[int, int]:
         os.close(reading)
         try:
             body(writing)
-        finally:
             os._exit(0)
+        finally:
+            os._exit(1)  # an end that was not planned is a failure of its trial
     os.close(writing)
     return pid, reading
 
@@ -194,6 +195,8 @@ def _ended(kind: Kind, board: _Board, pid: int) -> Failure | None:
         status = 0
     if os.WIFSIGNALED(status):
         return Failure(f"signal {os.WTERMSIG(status)}", "the process died")
+    if os.WEXITSTATUS(status):
+        return Failure(f"exit {os.WEXITSTATUS(status)}", "the process ended within a trial")
     return None
 
 
