@@ -27,7 +27,7 @@ class Kind:
         return self.draw(Random(f"{self.name}/{seed}/{trial}"))
 
 
-SECONDS = {"problems": 10.0, "files": 20.0, "models": 30.0, "faults": 60.0}
+SECONDS = {"problems": 10.0, "languages": 20.0, "files": 20.0, "models": 30.0, "faults": 60.0}
 """By the name of the kind, which is also that of its module."""
 
 

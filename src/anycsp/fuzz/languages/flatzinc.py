@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,7 @@ def _quotient(a: int, b: int) -> int:
 
 def _power(a: int, b: int) -> int | None:
     if b >= 0:
-        return a**b
+        return int(a**b)
     return None if a == 0 else _quotient(1, a**-b)
 
 
@@ -227,6 +228,25 @@ class Flat:
             lines.append(f"constraint {predicate}({', '.join(map(_written, arguments))}){note};")
         return "\n".join([*lines, f"solve {' '.join(self.goal).strip()};"]) + "\n"
 
+    @property
+    def assignments(self) -> int:
+        return math.prod(len(values) for _, values in self.variables.values())
+
+    def data(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "variables": {name: [kind, plain(values)] for name, (kind, values) in self.variables.items()},
+            "constraints": [[predicate, plain(arguments), d] for predicate, arguments, d in self.constraints],
+            "goal": list(self.goal),
+        }
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Flat:
+        """The inverse of `data`."""
+        variables = {name: (kind, meant(values)) for name, (kind, values) in data["variables"].items()}
+        constraints = [(predicate, meant(arguments), d) for predicate, arguments, d in data["constraints"]]
+        return Flat(variables, constraints, (data["goal"][0], data["goal"][1]))
+
     def solutions(self) -> Iterator[dict[str, Any]]:
         names = list(self.variables)
         for values in itertools.product(*(self.variables[name][1] for name in names)):
@@ -239,11 +259,26 @@ class Var(str):
     """The name of a variable as an argument."""
 
 
+def plain(argument: Any) -> Any:
+    if isinstance(argument, Var):
+        return {"var": str(argument)}
+    if isinstance(argument, frozenset):
+        return {"set": sorted(argument)}
+    return list(map(plain, argument)) if isinstance(argument, list) else argument
+
+
+def meant(data: Any) -> Any:
+    """The inverse of `plain`."""
+    if isinstance(data, Mapping):
+        return Var(data["var"]) if "var" in data else frozenset(data["set"])
+    return list(map(meant, data)) if isinstance(data, list) else data
+
+
 def holds(predicate: str, arguments: list[Any]) -> bool:
     if predicate in MEANING:
         return bool(MEANING[predicate](*arguments))
     if predicate.endswith("_reif"):
-        return holds(predicate.removesuffix("_reif"), arguments[:-1]) == arguments[-1]
+        return bool(holds(predicate.removesuffix("_reif"), arguments[:-1]) == arguments[-1])
     return not arguments[-1] or holds(predicate.removesuffix("_imp"), arguments[:-1])
 
 

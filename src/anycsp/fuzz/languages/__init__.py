@@ -1,0 +1,1 @@
+"""Random models as people write them, in XCSP3, FlatZinc and CPMpy, against oracles that enumerate."""
