@@ -18,7 +18,7 @@ from anycsp.formats import FORMATS, read_text
 from anycsp.fuzz import __main__ as command
 from anycsp.fuzz.files.seeds import FILES
 from anycsp.fuzz.guarded import Failure, campaign, tried, tried_apart
-from anycsp.fuzz.kinds import SECONDS, Case, Kind, kind
+from anycsp.fuzz.kinds import SECONDS, Kind, kind
 from anycsp.fuzz.problems import draw as problems
 from anycsp.fuzz.problems.oracle import PARTS, Oracle, evaluate, variables_of
 from anycsp.fuzz.problems.post import POST
@@ -174,15 +174,3 @@ def test_a_signal_that_strikes_a_program_at_its_first_instruction_is_no_finding(
     for moment in range(20):
         tried = tried_apart(kind("faults"), {**case, "moment": 0.001 * moment})
         assert not isinstance(tried, Failure), tried.detail
-
-
-def test_a_trial_that_ends_its_process_is_a_finding_and_the_campaign_goes_on() -> None:
-    def check(case: Case) -> str:
-        if case == ends.case(0, 2):
-            raise SystemExit(0)
-        return "done"
-
-    ends = Kind("ends", lambda rng: {"drawn": rng.random()}, check, lambda case: iter(()), 10.0)
-    reports = list(campaign(ends, 0, 0, 60.0, 6))
-    assert [(trial, f.signature) for report in reports for trial, f in report.failures] == [(2, "ended with code 1")]
-    assert sum(report.tally["done"] for report in reports) >= 3, "those after it"

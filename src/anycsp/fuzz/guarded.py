@@ -199,8 +199,8 @@ def _ended(kind: Kind, pid: int, *, hangs: bool) -> Failure | None:
     if hangs:
         return Failure("hangs", f"no end after {kind.seconds:g} s of work")
     if code:
-        what = "something that is no Exception was raised" if code > 0 else "the process died"
-        return Failure(f"signal {-code}" if code < 0 else f"ended with code {code}", what)
+        what = "the process ended within a trial" if code > 0 else "the process died"
+        return Failure(f"signal {-code}" if code < 0 else f"exit {code}", what)
     return None
 
 
