@@ -180,6 +180,9 @@ def beside(file: Path) -> list[Part]:
     lead = (
         f"`auto` is behind one of its partners on {', '.join(lost)}." if lost else "`auto` is never behind a partner."
     )
+    missing = [name for name in neighbourhoods.PROBLEMS if name not in {r["problem"] for r in records}]
+    if missing:
+        lead += f" Not measured yet: {', '.join(missing)}."
     seeds, limits = {r["seed"] for r in records}, {r["limit"] for r in records}
     limit = ", ".join(f"{limit:g} s" for limit in limits)
     footer = f"Mean value of {len(seeds)} seeds, {limit}, one thread; less is better."

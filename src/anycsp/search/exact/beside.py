@@ -219,11 +219,9 @@ class Partner:
             model = restricted(translation, positions, free, self._to_beat(translation, positions), machines)
             soon, seed = self._deadline.within(SLICE), self._seed + rounds
             solver = CpSat(translation, partial(self._hear, REPAIRS), model=model, deadline=soon, seed=seed, brief=True)
-            began = time.perf_counter()
             if not self._solve(solver):
                 break
-            part = (time.perf_counter() - began) / SLICE
-            neighbourhoods.book(improved=self.score < score, settled=solver.proved or solver.infeasible, part=part)
+            neighbourhoods.book(improved=self.score < score, settled=solver.proved or solver.infeasible)
             self._end_turn()
         self.parties.discard(REPAIRS)
         self._end_turn()

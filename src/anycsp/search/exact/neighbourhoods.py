@@ -28,8 +28,6 @@ SMALLEST, LARGEST = 4, 0.8
 """The fewest variables, and the largest part of them: beyond it is the whole problem in other words."""
 GROWTH, SHRINKAGE = 1.4, 0.7
 """Sizes grow where CP-SAT settles a neighbourhood within its slice, and shrink where it finds nothing in time."""
-QUICK, LEAP = 0.1, 2.0
-"""Where this part of a slice was enough the size was far too small, and grows by so much."""
 FEW_VALUED = 3
 """An objective over no more variables than this is one that others bound, such as the end of a schedule: holding them
 would hold the objective."""
@@ -88,17 +86,14 @@ class Neighbourhoods:
         self._chosen = max(draws, key=lambda kind: draws[kind])
         return self._kinds[self._chosen](positions, round(self._size[self._chosen])) | self._always_free
 
-    def book(self, *, improved: bool, settled: bool, part: float = 1.0) -> None:
-        """What the last neighbourhood brought: something better, an answer in time, or neither; `part` of its slice was
-        used."""
+    def book(self, *, improved: bool, settled: bool) -> None:
+        """What the last neighbourhood brought: something better, an answer in time, or neither."""
         kind = self._chosen
         for counts in (self._paid, self._tried):
             counts[kind] = max(FORGETTING * counts[kind], 0.2 if counts is self._paid else 0.4)
         self._paid[kind] += improved
         self._tried[kind] += 1.0
-        factor = 1.0 if improved else SHRINKAGE
-        if settled:
-            factor = LEAP if part < QUICK else GROWTH
+        factor = GROWTH if settled else 1.0 if improved else SHRINKAGE
         most = max(SMALLEST, LARGEST * len(self._decisions))
         self._size[kind] = min(most, max(SMALLEST, factor * self._size[kind]))
 
