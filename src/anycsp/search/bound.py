@@ -55,14 +55,12 @@ class BoundedProblem:
             block = self._block(expression)
             try:
                 if block is None:
-                    expression = self._with_defined_parts(expression)
-                    block = self._block(expression)
-                if block is None:
-                    expression = problem.define(expression)
+                    block = self._block(self._with_defined_parts(expression))
+                if block is not None:
+                    return block
+                expression = problem.define(expression)
             except ProblemError as error:
                 raise TooWide(str(error)) from error
-            if block is not None:
-                return block
         symbol = "<=" if self._minimizes else ">="
         scope = np.array([expression.index], dtype=np.int64)
         return LinearBlock.one(problem.domain_list, scope, [1], symbol, self._loose, problem.new_terms(1.0, True))
