@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.constraints.rule import RuleBlock
 from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.memory import check_memory, count_edges
@@ -25,6 +26,9 @@ from anycsp.search.options import SearchOptions
 BUILDING_SECONDS = 1e-7
 """Per edge of the graph, from the problem to an engine that has counted its first assignment. Where less time is left
 than that, nothing is built."""
+EVALUATING_SECONDS = 4e-10
+"""Per operand of a rule and value of its variables: compiled search and the network evaluate a rule for every one of
+these before their first move, which for a circuit of 1,500 vertices takes two seconds."""
 RECOUNTING_SECONDS = 3e-8
 """Per edge, for the answer to be counted anew."""
 SHORTEST_WITH_EXACT = 1.0
@@ -107,11 +111,24 @@ def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind
     size = count_edges(problem) + problem.num_variables
     begin_by = options.deadline.earlier((BUILDING_SECONDS + RECOUNTING_SECONDS) * size)
     begin_by.check()
+    if plan.search != "exact":
+        begin_by.earlier(EVALUATING_SECONDS * _evaluations(problem)).check()
     reduced = presolved(problem, begin_by) if is_presolved(problem, options) else Presolved(problem)
     search_until = options.deadline.earlier(reduced.seconds + RECOUNTING_SECONDS * size)
     graph = compile_graph(reduced.problem, deadline=search_until, of_one_kind=of_one_kind)
     search_until.check()
     return Prepared(problem, reduced, graph)
+
+
+def _evaluations(problem: Problem) -> int:
+    """Operands of rules that are looked at where each is evaluated for every value of its variables."""
+    total = 0
+    for block in problem.blocks:
+        if isinstance(block, RuleBlock):
+            operands = np.array([len(program.operands) for program in block.programs], dtype=np.int64)
+            values = np.add.reduceat(np.append(problem.domain_sizes[block.scope], 0), block.scope_start[:-1])
+            total += int((values * (block.arity > 0) * operands[block.program]).sum())
+    return total
 
 
 def is_presolved(problem: Problem, options: SearchOptions) -> bool:
