@@ -156,7 +156,12 @@ def _invariants(prepared: Prepared, options: SearchOptions, objective: int) -> I
     )  # fmt: skip
 
 
+NETWORK_SECONDS = 4e-7
+"""Per value of the problem and run: what the state of a network takes to be made. Where less is left, it is not."""
+
+
 def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    options.deadline.earlier(NETWORK_SECONDS * plan.runs * prepared.graph.num_values).check()
     model, heat = _network(prepared, plan, options)
     return neural_engine(
         prepared.graph, model, plan.runs, options.seed, heat, plan.threads,
