@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from anycsp import Problem, native, solve
 from anycsp.alarm import raising_at
 from anycsp.cli.solve import Clock
-from anycsp.constraints.base import Terms
+from anycsp.constraints.base import Terms, numbered_pairs
 from anycsp.constraints.clause import SHORT, ClauseBlock
 from anycsp.deadline import NEVER, Deadline, OutOfTime, process_began, slowdown
 from anycsp.errors import AnyCSPError, FormatError
@@ -376,3 +376,26 @@ def test_repeated_literals_are_merged_and_contradicting_ones_hold_always(clauses
     for row, clause in enumerate(clauses):
         assert bool(block.tautology[row]) == any(-l in clause for l in clause)
         assert block.scope_of(row).tolist() == list(dict.fromkeys(abs(l) - 1 for l in clause))
+
+
+# ── sizes ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("scale", [3, 50, 10**6, 2**62])
+def test_pairs_are_numbered_as_sorting_would(scale: int) -> None:
+    rng = np.random.default_rng(scale % 97)
+    for count in (0, 1, 7, 40):
+        row, value = rng.integers(0, 5, count), rng.integers(-scale, scale, count)
+        pairs, number = numbered_pairs(row, value)
+        assert pairs.tolist() == [list(pair) for pair in sorted({*zip(row.tolist(), value.tolist(), strict=True)})]
+        assert (pairs[number] == np.stack([row, value], axis=1)).all()
+
+
+@compiled
+def test_a_rule_too_long_to_evaluate_in_time_is_not_begun() -> None:
+    problem = Problem()
+    problem.add_circuit(problem.add_variables(1500, range(1500)), self_loops=True)
+    began = time.process_time()
+    result = solve(problem, search="local", time_limit=0.5, threads=1)
+    assert result.found_by == "initial"
+    assert time.process_time() - began < 1.5  # measured 0.2; evaluating it takes 2.5

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Restriction, Terms, edge_values
+from anycsp.constraints.base import (
+    Block,
+    IntArray,
+    Labelling,
+    Positions,
+    Restriction,
+    Terms,
+    edge_values,
+    numbered_pairs,
+)
 from anycsp.constraints.table import TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -45,10 +54,10 @@ class AllDifferentBlock(Block):
         """A variable of one value leaves where nobody else of its scope can take that."""
         after = restriction.after
         edge_slot = np.repeat(np.arange(len(self.scope)), after.sizes[self.scope])
-        pairs = np.stack([self.slot_constraint()[edge_slot], edge_values(self.scope, after)], axis=1)
-        _, edge_bin, takers = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+        _, edge_bin = numbered_pairs(self.slot_constraint()[edge_slot], edge_values(self.scope, after))
+        takers = np.bincount(edge_bin)
         alone = np.ones(len(self.scope), dtype=np.bool_)
-        np.logical_and.at(alone, edge_slot, takers[edge_bin.reshape(-1)] == 1)
+        np.logical_and.at(alone, edge_slot, takers[edge_bin] == 1)
         return replace(self, **self._without(alone & restriction.fixed[self.scope]))
 
     def always_holds(self, domains: Domains) -> npt.NDArray[np.bool_]:
@@ -78,8 +87,7 @@ class AllDifferentBlock(Block):
         rows = self._nonempty()
         # One histogram bin for every (constraint, value) that occurs; an edge knows its bin.
         edge_constraint = np.repeat(self.slot_constraint(), domains.sizes[self.scope])
-        pairs = np.stack([edge_constraint, edge_values(self.scope, domains)], axis=1)
-        bins, edge_bin = np.unique(pairs, axis=0, return_inverse=True)
+        bins, edge_bin = numbered_pairs(edge_constraint, edge_values(self.scope, domains))
         excepted = np.array(
             [value in self.except_values[row] for row, value in bins] if any(self.except_values) else [],
             dtype=np.bool_,
@@ -87,7 +95,7 @@ class AllDifferentBlock(Block):
         return [
             AllDifferentLabelling(
                 **self._common(rows, domains),
-                edge_bin=edge_bin.reshape(-1),
+                edge_bin=edge_bin,
                 bin_constraint=np.searchsorted(rows, bins[:, 0]),
                 bin_counts=~excepted if len(excepted) else np.ones(len(bins), dtype=np.bool_),
             )

@@ -295,6 +295,30 @@ def edge_values(scope: IntArray, domains: Domains) -> IntArray:
     return domains.values[ragged_rows(domains.start, scope)[1]]
 
 
+SPARSE = 4
+"""Possible pairs for each that occurs up to which they are listed; beyond, those that occur are sorted."""
+
+
+def numbered_pairs(row: IntArray, value: IntArray) -> tuple[IntArray, IntArray]:
+    """The pairs that occur [pairs, 2] in order, and which of them each element is. Sorting pairs takes far longer than
+    marking them, and there may be millions."""
+    if not len(row):
+        return np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    low, rows = int(value.min()), int(row.max()) + 1
+    span = int(value.max()) - low + 1
+    if rows * span >= 1 << 62:
+        pairs, number = np.unique(np.stack([row, value], axis=1), axis=0, return_inverse=True)
+        return pairs, number.reshape(-1)
+    key = row * span + (value - low)
+    if rows * span > SPARSE * len(row):
+        keys, number = np.unique(key, return_inverse=True)
+    else:
+        occurs = np.zeros(rows * span, dtype=np.bool_)
+        occurs[key] = True
+        keys, number = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[key]
+    return np.stack([keys // span, keys % span + low], axis=1), number.reshape(-1)
+
+
 def ragged_rows(start: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     """Select rows of a ragged array: the new row starts, and the indices of the kept elements."""
     lengths = (start[1:] - start[:-1])[rows]

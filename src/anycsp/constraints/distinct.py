@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values
+from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values, numbered_pairs
 from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, bound_of, compare, operator_code
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -98,17 +98,16 @@ class DistinctBlock(ComparisonBlock):
         is_result[self.scope_start[1:][self.has_result] - 1] = True
         # One bin for every (constraint, value) that occurs; the result's values fall into bins that never count.
         of_result, value = np.repeat(is_result, sizes), edge_values(self.scope, domains)
-        keys = np.stack([np.repeat(self.slot_constraint(), sizes), of_result.astype(np.int64), value], axis=1)
-        bins, edge_bin = np.unique(keys, axis=0, return_inverse=True)
+        bins, edge_bin = numbered_pairs(2 * np.repeat(self.slot_constraint(), sizes) + of_result, value)
         counts = np.array(
-            [not result and v not in self.except_values[row] for row, result, v in bins.tolist()], dtype=np.bool_
+            [row % 2 == 0 and v not in self.except_values[row // 2] for row, v in bins.tolist()], dtype=np.bool_
         )
         return [
             DistinctLabelling(
                 **self._common(rows, domains),
-                edge_bin=edge_bin.reshape(-1),
+                edge_bin=edge_bin,
                 edge_result=np.where(of_result, value, 0),
-                bin_constraint=np.searchsorted(rows, bins[:, 0]),
+                bin_constraint=np.searchsorted(rows, bins[:, 0] // 2),
                 bin_counts=counts,
                 has_result=self.has_result[rows],
             )

@@ -73,8 +73,11 @@ def _in_table(items: Items, flat: Sequence[int]) -> Operand:
 def _knapsack(
     weights: Sequence[int], profits: Sequence[int], items: Items, weight: Operand, profit: Operand
 ) -> Operand:
+    counted = [*items, weight, profit]
+    if any(not isinstance(x, Expression) and x < 0 for x in counted):
+        return 0
     sums = [operation("eq", weighted(c, items), s) for c, s in ((weights, weight), (profits, profit))]
-    return conjunction([*sums, *(operation("ge", x, 0) for x in [*items, weight, profit] if isinstance(x, Expression))])
+    return conjunction([*sums, *(operation("ge", x, 0) for x in counted if isinstance(x, Expression))])
 
 
 def _chosen(conditions: Items, values: Items, result: Operand) -> Operand:

@@ -232,9 +232,8 @@ class Loader:
         for entry in entries:
             self.where = f"<{'minimize' if entry.minimize else 'maximize'}>: "
             expression = self.expression(entry.root) if entry.type == TypeObj.EXPRESSION else self._special(entry)
-            if isinstance(expression, Expression):
-                self.problem.require_all()
-                (self.problem.minimize if entry.minimize else self.problem.maximize)(expression)
+            self.problem.require_all()
+            (self.problem.minimize if entry.minimize else self.problem.maximize)(expression)
 
     def _special(self, entry: Any) -> Operand:
         terms = self.operands(entry.terms)

@@ -114,7 +114,7 @@ def portfolio(
     graph, heuristic, shares = prepared.graph, plan.heuristic, schedule.shares
     if options.tell is not None:
         options.tell(f"portfolio: {schedule}")
-    counted = heuristic.shares or counts_in_time(graph.num_edges, options.deadline)
+    counted = heuristic.shares or counts_in_time(prepared.problem, options.deadline)
     if not counted and _can_do_without_local(prepared, shares, bounded):
         shares = prior.UNCOUNTED
     strategies = [name for name in shares if name not in ("tree", INVARIANTS)]
@@ -169,7 +169,12 @@ def _invariants(prepared: Prepared, options: SearchOptions, objective: int) -> I
     )  # fmt: skip
 
 
+NETWORK_SECONDS = 4e-7
+"""Per value of the problem and run: what the state of a network takes to be made. Where less is left, it is not."""
+
+
 def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    options.deadline.earlier(NETWORK_SECONDS * plan.runs * prepared.graph.num_values).check()
     model, heat = _network(prepared, plan, options)
     return neural_engine(
         prepared.graph, model, plan.runs, options.seed, heat, plan.threads,

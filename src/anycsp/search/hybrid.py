@@ -44,6 +44,8 @@ WARM_UP = 0.1
 """Seconds the free side has to itself at first: what is solved by then needs no network."""
 TURN = 0.01
 """Seconds of the free side's turn: short beside a callback's 50 ms, long beside the cost of switching."""
+NETWORK_SECONDS = 2e-6
+"""Per value of the problem: what the network takes to be made and to make its first step, which cannot be cut short."""
 TURN_MOVES = 8
 """Moves per value of the problem in a turn, and in a burst, where only steps are limited and no clock decides."""
 
@@ -87,6 +89,7 @@ class HybridSearch:
         self._sizes, self._runs = graph.domains.sizes, runs
         self._constant = int(graph.constant[0, 3])
         self._timed = deadline != NEVER or steps is None
+        self._first_seconds = NETWORK_SECONDS * graph.num_values
         self._turn_moves = TURN_MOVES * max(graph.num_values, 64)
 
     @property
@@ -147,7 +150,8 @@ class HybridSearch:
     def _advice_is_due(self) -> bool:
         if self._polishing and not self._timed:
             return True
-        if self._undisturbed or clock.now() + 2 * self._step_seconds > self._deadline.at:
+        needed = 2 * self._step_seconds if self._network is not None else self._first_seconds
+        if self._undisturbed or clock.now() + needed > self._deadline.at:
             return False  # a policy step cannot be cut short
         free, advice = self.spent["free"], self.spent["advice"]
         return free >= WARM_UP and advice <= self._share * (advice + free)

@@ -29,6 +29,9 @@ from anycsp.search.options import SearchOptions
 BUILDING_SECONDS = 1e-7
 """Per edge of the graph, from the problem to an engine that has counted its first assignment, or per slot where it does
 without. Where less time is left than that, nothing is built."""
+EVALUATING_SECONDS = 4e-10
+"""Per operand of a rule and value of its variables: local strategies and the network evaluate a rule for every one of
+these before their first move, which for a circuit of 1,500 vertices takes two seconds."""
 RECOUNTING_SECONDS = 3e-8
 """Per slot, for the answer to be counted anew; and per operation of a rule, which is one of numpy: 1e-5."""
 OPERATION_SECONDS = 1e-5
@@ -112,16 +115,41 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
 def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind: bool = True) -> Prepared:
     """Refuse what would not fit in memory, presolve, compile (`of_one_kind` as there)."""
     check_memory([problem], runs=plan.runs, hidden=plan.hidden)
-    edges, slots = count_edges(problem) + problem.num_variables, _slots(problem) + problem.num_variables
+    slots = _slots(problem) + problem.num_variables
     recounting = RECOUNTING_SECONDS * slots + OPERATION_SECONDS * _operations(problem)
-    lean = plan.search in ("local", "auto") and slots <= LARGEST_TREE and not counts_in_time(edges, options.deadline)
-    begin_by = options.deadline.earlier(BUILDING_SECONDS * (slots if lean else edges) + recounting)
+    compiled = plan.search in ("local", "auto")
+    lean = compiled and slots <= LARGEST_TREE and not counts_in_time(problem, options.deadline)
+    counted = plan.search != "exact" and not lean
+    building = counting_seconds(problem) if counted else BUILDING_SECONDS * slots
+    begin_by = options.deadline.earlier(building + recounting)
     begin_by.check()
     reduced = presolved(problem, begin_by) if is_presolved(problem, options) else Presolved(problem)
     search_until = options.deadline.earlier(reduced.seconds + recounting)
     graph = compile_graph(reduced.problem, deadline=search_until, of_one_kind=of_one_kind)
     search_until.check()
     return Prepared(problem, reduced, graph)
+
+
+def counts_in_time(problem: Problem, deadline: Deadline) -> bool:
+    """Whether a local strategy has counted its first assignment in a small part of the time."""
+    return counting_seconds(problem) <= COUNTING_SHARE * deadline.left
+
+
+def counting_seconds(problem: Problem) -> float:
+    """Until a search that looks at every value of every constraint has counted its first assignment."""
+    edges = count_edges(problem) + problem.num_variables
+    return BUILDING_SECONDS * edges + EVALUATING_SECONDS * _evaluations(problem)
+
+
+def _evaluations(problem: Problem) -> int:
+    """Operands of rules that are looked at where each is evaluated for every value of its variables."""
+    total = 0
+    for block in problem.blocks:
+        if isinstance(block, RuleBlock):
+            operands = np.array([len(program.operands) for program in block.programs], dtype=np.int64)
+            values = np.add.reduceat(np.append(problem.domain_sizes[block.scope], 0), block.scope_start[:-1])
+            total += int((values * (block.arity > 0) * operands[block.program]).sum())
+    return total
 
 
 def _slots(problem: Problem) -> int:
@@ -134,11 +162,6 @@ def _slots(problem: Problem) -> int:
 def _operations(problem: Problem) -> int:
     """Operations of all rules; those that share a program are computed together."""
     return sum(len(program) for b in problem.blocks if isinstance(b, RuleBlock) for program in b.programs)
-
-
-def counts_in_time(edges: int, deadline: Deadline) -> bool:
-    """Whether a local strategy has counted its first assignment in a small part of the time."""
-    return BUILDING_SECONDS * edges <= COUNTING_SHARE * deadline.left
 
 
 def is_presolved(problem: Problem, options: SearchOptions) -> bool:

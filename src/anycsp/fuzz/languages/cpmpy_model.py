@@ -162,6 +162,8 @@ class Written:
 
     def _arithmetic(self, name: str, a: list[Any]) -> Any:
         cp = self.cp
+        if name in PARTIAL and all(isinstance(number, int) for number in a):
+            a = [cp.intvar(a[0], a[0]), *a[1:]]  # for CPMpy to divide, not Python
         if name == "mul":
             product = a[0]
             for factor in a[1:]:

@@ -32,9 +32,10 @@ def _flat(rng: Random) -> Data:
 
 def _model(rng: Random, language: str) -> Data:
     drawn = Draw(rng)
-    variables = [
-        {"name": f"x{i}", "domain": sorted(drawn.domains[i])} for i in range(len(drawn.variables(rng.randint(2, 5), 4)))
-    ]
+    drawn.variables(rng.randint(2, 5), 4)
+    if language == "cpmpy":  # its variables have all values between two
+        drawn.domains = [d if max(d) - min(d) <= WIDEST else list(range(len(d))) for d in drawn.domains]
+    variables = [{"name": f"x{i}", "domain": sorted(domain)} for i, domain in enumerate(drawn.domains)]
     said = {"xcsp3": xcsp3_text, "cpmpy": cpmpy_model}[language]
     constraints: list[Data] = []
     for _ in range(rng.randint(1, 4)):
