@@ -1,6 +1,8 @@
 // Constraint weighting in the manner of SATLike (Lei and Cai 2018), over any domain: the best of a few sampled
 // variables with an improving move; where no move improves, violated constraints gain weight and the best move of a
 // random violated one is made. Now and then the weights of satisfied constraints shrink again, and a kick leads away.
+// On linear constraints, whose penalty is how far their sum is off, this is Feasibility Jump (Luteberget and Sartor
+// 2022): a variable's target is its jump value, the least weighted violation of its constraints.
 #include <algorithm>
 #include <cmath>
 
