@@ -87,7 +87,8 @@ def choose_schedule(
     if optimised:
         return Schedule(prior.OPTIMISED if graph.num_edges <= LARGEST_RACE else prior.OPTIMISED_LARGE)
     quadratic = kind is Kind.TABLES and not tree and is_boolean(problem)  # a cut with unary costs: annealing leads
-    if kind in prior.RACED and not quadratic and graph.num_edges <= LARGEST_RACE:
+    structured = kind in prior.RACED or (kind is Kind.BINARY and not looks_random(problem))
+    if structured and not quadratic and graph.num_edges <= LARGEST_RACE:
         if tree:
             return prior.learned().schedule(features(problem, graph))
         return Schedule({name: s for name, s in prior.STRUCTURED.items() if name != "tree"})
