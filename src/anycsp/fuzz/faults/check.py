@@ -19,6 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NoReturn
 
+import anycsp
 from anycsp.__main__ import main
 from anycsp.errors import AnyCSPError
 from anycsp.formats import read
@@ -26,6 +27,7 @@ from anycsp.fuzz.files.check import judge_errors
 from anycsp.fuzz.guarded import queued_of
 from anycsp.fuzz.models.draw import CONFIG
 from anycsp.fuzz.outcome import expect, expect_one_line, template
+from anycsp.interrupts import end_at_once
 
 SEARCH_SECONDS = 0.4
 """The limit of a search: most faults are to fall into it, or into what comes before."""
@@ -33,6 +35,7 @@ LONGEST = 60.0
 """Seconds of a process from a signal to its end; far more than is promised."""
 LOOK = 2.0
 """Seconds between two looks at a process that has nothing to say."""
+PACKAGE = Path(anycsp.__file__).parent
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = {"SIGINT": 130, "SIGTERM": 143}
 """What a shell is told of a program that a signal ended."""
@@ -169,10 +172,8 @@ class _Forked:
 
 
 def _forked(arguments: list[str], folder: Path, fault: str, small_disk: Callable[[], None]) -> _Forked:
-    import anycsp.cli.convert
-    import anycsp.cli.generate
-    import anycsp.cli.solve
-    import anycsp.search  # noqa: F401 — all that a child would import
+    from anycsp.cli import convert, generate, solve  # noqa: F401 — all that a child would import
+    from anycsp.search import solve as search  # noqa: F401
 
     def body() -> None:
         os.chdir(folder)
@@ -191,6 +192,7 @@ def _as_a_program(body: Callable[[], None]) -> NoReturn:
     code = 1
     try:
         sys.stdout, sys.stderr = (open(stream, "w", 1, closefd=False) for stream in (1, 2))  # noqa: SIM115
+        end_at_once()  # as `main` does first: what is unblocked before strikes this harness, not the program
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         body()
     except SystemExit as end:
@@ -244,9 +246,9 @@ def _judge(case: Any, code: int, out: str, err: str) -> None:
 
 
 def _at_the_start(trace: str) -> bool:
-    """Whether Ctrl-C struck while Python itself, or this file for it, was starting, before the program had a say."""
-    own = re.findall(r'File ".*/anycsp/(.*)\.py"', trace)
-    return "KeyboardInterrupt" in trace and set(own) <= {"__init__", "__main__", "interrupts", "fuzz/faults/check"}
+    """Whether Ctrl-C struck while Python itself was starting, before the program had a say."""
+    own = re.findall(rf'File "{re.escape(str(PACKAGE))}/(.*)\.py"', trace)
+    return "KeyboardInterrupt" in trace and set(own) <= {"__init__", "__main__", "interrupts"}
 
 
 def _judge_files(folder: Path, written: list[Path]) -> None:
