@@ -68,7 +68,7 @@ def peel(problem: Problem, deadline: Deadline = NEVER) -> Peeled:
     """Where nothing can wait, the problem itself. One variable is always kept, so that there is something to search.
     Auxiliary variables follow from others, so problems that have any are left alone."""
     blocks = [block for block in problem.blocks if len(block)]
-    if not blocks or problem.definitions:
+    if problem.definitions:
         return _nothing_peeled(problem)
     aside = _set_aside(problem, blocks, deadline)
     if not aside.order:
@@ -103,9 +103,12 @@ def _set_aside(problem: Problem, blocks: list[Block], deadline: Deadline) -> _Se
     """Round after round, all variables that can wait by then; of those that share a constraint the first takes it."""
     sizes = problem.domains.sizes
     first = np.cumsum([0] + [len(block) for block in blocks])
-    variable = np.concatenate([block.scope for block in blocks])
-    constraint = np.concatenate([block.slot_constraint() + at for block, at in zip(blocks, first, strict=False)])
-    ruled_out = np.concatenate([block.rules_out(problem.domains) for block in blocks])
+    none = [np.zeros(0, dtype=np.int64)]  # where there are no constraints, all can wait
+    variable = np.concatenate([block.scope for block in blocks] or none)
+    constraint = np.concatenate(
+        [block.slot_constraint() + at for block, at in zip(blocks, first, strict=False)] or none
+    )
+    ruled_out = np.concatenate([block.rules_out(problem.domains) for block in blocks] or none)
     kept = np.ones(problem.num_variables, dtype=np.bool_)
     handler = np.full(first[-1], -1, dtype=np.int64)
     order: list[int] = []
