@@ -61,6 +61,7 @@ SMOKE = [
     Smoke("annealing.py", "--smoke --out annealing", "| G0 | 24 | **"),
     Smoke("minizinc.py", "--smoke --out minizinc", "1 solutions, of which 1 pass", "minizinc", slow=True),
     Smoke("results_page.py", "--check", ""),
+    Smoke("minizinc.py", "--check", ""),
     Smoke("xcsp3_table.py", f"{ROOT / 'examples'} --seconds 0.5", "| magic-square.xml | CSP | 9 | 9 |", "java"),
 ]
 

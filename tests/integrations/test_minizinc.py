@@ -97,6 +97,38 @@ def test_what_is_proved_unsatisfiable_and_what_is_not(solved) -> None:
     assert solved(FERMAT, "-t", "300", "--search", "local")[1] == f"{UNKNOWN}\n"
 
 
+def test_solutions_without_output_are_one(solved) -> None:
+    assert solved("solve satisfy;", "-a", "-t", "20000")[1] == f"{SOLUTION}\n{COMPLETE}\n"
+    assert solved("var 1..3: x; solve satisfy;", "-n", "2", "-t", "20000")[1] == f"{SOLUTION}\n{COMPLETE}\n"
+
+
+@pytest.mark.parametrize(
+    ("constraints", "count"),
+    [
+        ("set_union({1}, a, r)", 8),
+        ("set_intersect(a, {2, 9}, r)", 8),
+        ("set_diff({5}, a, r)", 8),
+        ("set_symdiff(a, {3, 4}, r)", 8),
+        ("array_var_set_element(2, [{7}, a], r)", 8),
+        ("set_subset(r, {1})", 16),
+        ("set_union(r, {1, 2}, a)", 8),
+    ],
+)
+def test_sets_without_bounds_hold_what_they_are_made_of(solved, constraints: str, count: int) -> None:
+    text = (
+        f"var set of 1..3: a :: output_var; var set of int: r :: output_var; constraint {constraints}; solve satisfy;"
+    )
+    _, output, _ = solved(text, "-a", "-t", "60000")
+    assert output.count(SOLUTION) == count
+    assert COMPLETE in output
+
+
+def test_a_knapsack_bounds_its_weight_and_profit(solved) -> None:
+    text = """var 0..2: x; var 0..2: y; var int: w; var int: p :: output_var;
+constraint fzn_knapsack([4, 3], [5, 3], [x, y], w, p); constraint int_le(w, 9); solve maximize p;"""
+    assert solved(text, "-t", "20000")[1].startswith("p = 10;")
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

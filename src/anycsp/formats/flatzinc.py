@@ -25,7 +25,7 @@ from anycsp.deadline import OutOfTime
 from anycsp.errors import FormatError, ProblemError, UnsupportedError
 from anycsp.formats import flatzinc_globals
 from anycsp.formats.files import Source
-from anycsp.formats.flatzinc_bounds import WIDE, Intervals, tightened
+from anycsp.formats.flatzinc_bounds import WIDE, Intervals, bound_sets, tightened
 from anycsp.formats.flatzinc_constraints import TRUTHS, Truth, can_define, definition, result_place, truth_of
 from anycsp.formats.flatzinc_parser import (
     ITEMS_PER_LOOK,
@@ -124,6 +124,7 @@ class Loader:
     def load(self) -> FlatZinc:
         self._check_predicates()
         left = self._unified()
+        bound_sets(left, self.same)
         intervals = tightened(left, self.same)
         defined = self._definitions(left, intervals)
         self._variables(intervals, defined)

@@ -193,6 +193,13 @@ def _count(intervals: Intervals, counted: Any, result: Any) -> None:
     intervals.narrow(result, 0, size if size else math.inf)
 
 
+def _knapsack(
+    intervals: Intervals, weights: Sequence[int], profits: Sequence[int], items: Sequence[Any], weight: Any, profit: Any
+) -> None:
+    _linear_eq(intervals, weights, items, weight)
+    _linear_eq(intervals, profits, items, profit)
+
+
 _NARROW: dict[str, Callable[..., None]] = {
     "int_lin_le": _linear_le,
     "int_lin_eq": _linear_eq,
@@ -220,4 +227,43 @@ _NARROW: dict[str, Callable[..., None]] = {
     "fzn_count_eq": lambda i, x, _, c: _count(i, x, c),
     "fzn_nvalue": lambda i, n, x: _count(i, x, n),
     "fzn_among": lambda i, n, x, _: _count(i, x, n),
+    "fzn_knapsack": _knapsack,
 }
+
+
+# ── sets ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def bound_sets(constraints: Iterable[Posted], same: Callable[[Declared], Any]) -> None:
+    """Sets that are declared without bounds hold at most what the sets that they are made of may hold."""
+    pending = [posted for posted in constraints if posted.predicate in _HOLDS_AT_MOST]
+    found = any(x.kind == "set" and x.domain is None for posted in pending for x in _scope(posted.arguments, same))
+    while found:
+        found = False
+        for posted in pending:
+            for item, parts in _HOLDS_AT_MOST[posted.predicate](*posted.arguments):
+                x = same(item)
+                if not isinstance(x, Declared) or x.domain is not None:
+                    continue
+                wholes = [_may_hold(same(part)) for part in parts]
+                if all(whole is not None for whole in wholes):
+                    x.domain = frozenset().union(*(whole for whole in wholes if whole is not None))
+                    found = True
+
+
+def _may_hold(item: Any) -> ConstantSet | None:
+    return item.domain if isinstance(item, Declared) else item
+
+
+_HOLDS_AT_MOST: dict[str, Callable[..., list[tuple[Any, list[Any]]]]] = {
+    "set_union": lambda a, b, r: [(r, [a, b]), (a, [r]), (b, [r])],
+    "set_intersect": lambda a, b, r: [(r, [a]), (r, [b])],
+    "set_diff": lambda a, b, r: [(r, [a]), (a, [r, b])],
+    "set_symdiff": lambda a, b, r: [(r, [a, b]), (a, [r, b]), (b, [r, a])],
+    "set_eq": lambda a, b: [(a, [b]), (b, [a])],
+    "set_subset": lambda a, b: [(a, [b])],
+    "set_superset": lambda a, b: [(b, [a])],
+    "array_set_element": lambda _, sets, r: [(r, sets)],
+    "array_var_set_element": lambda _, sets, r: [(r, sets)],
+}
+"""For each predicate: a set, and others whose union holds all that it holds."""

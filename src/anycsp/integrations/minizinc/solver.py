@@ -65,7 +65,7 @@ class Session:
         from anycsp.formats.flatzinc import read_flatzinc
 
         read = read_flatzinc(load(self.asked.file, self.read_until))
-        self._statistics("init", flatTime=time.perf_counter() - self.began, variables=read.problem.num_variables,
+        self._statistics("init", initTime=time.perf_counter() - self.began, variables=read.problem.num_variables,
                          propagators=read.problem.num_constraints)  # fmt: skip
         self._say(f"{read.problem}")
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -117,6 +117,9 @@ class Session:
             values = problem.values(result.positions)
             self._print(solution(read.outputs, values))
             if self._printed == wanted or self.stop.is_set():
+                return result
+            if not operands(read.outputs):  # all solutions are printed alike
+                self._write(COMPLETE)
                 return result
             problem = problem.copy()
             problem.add(differs(read.outputs, [value_of(x, values) for x in operands(read.outputs)]))
