@@ -220,31 +220,55 @@ class Matching : public Propagator {
         return open_.size() < kWordOfSlots ? prune_by_words(store) : prune_by_components(store);
     }
 
-    // The same for few open slots: who reaches whom, as rows of bits closed by Warshall's algorithm. A value stays where
-    // its owner reaches the slot.
+    // The same for few open slots, with rows of bits: the component of a slot is what it reaches and is reached from.
     bool prune_by_words(Store& store) {
         const auto sink = static_cast<int32_t>(open_.size());
         node_of_.resize(scope.size());
         for (int32_t i = 0; i < sink; ++i) node_of_[open_[i]] = i;
         const auto owner = [&](int32_t bin) { return taken_by_[bin] < 0 ? sink : node_of_[taken_by_[bin]]; };
-        reach_.assign(sink + 1, 0);
-        reach_[sink] = (uint64_t(1) << sink) - 1;
+        ahead_.assign(sink + 1, 0);
+        behind_.assign(sink + 1, uint64_t(1) << sink);
+        ahead_[sink] = (uint64_t(1) << sink) - 1;
         for (int32_t i = 0; i < sink; ++i)
-            for_each(store, scope[open_[i]],
-                     [&](int32_t v) { reach_[i] |= uint64_t(1) << owner(bins_->of(open_[i], v)); });
-        for (int32_t k = 0; k <= sink; ++k)
-            for (uint64_t& row : reach_)
-                if (row >> k & 1) row |= reach_[k];
-        for (int32_t i = 0; i < sink; ++i) {
-            const int32_t x = scope[open_[i]];
-            for (int32_t v = store.first(x); v >= 0;) {
-                const int32_t next = store.next(x, v), of = owner(bins_->of(open_[i], v));
-                if (of != i && !(reach_[of] >> i & 1)) {
-                    removed_ = true;
-                    if (!store.remove(x, v)) return false;
-                }
-                v = next;
+            for_each(store, scope[open_[i]], [&](int32_t v) {
+                const int32_t of = owner(bins_->of(open_[i], v));
+                ahead_[i] |= uint64_t(1) << of;
+                behind_[of] |= uint64_t(1) << i;
+            });
+        for (uint64_t left = ahead_[sink] | uint64_t(1) << sink; left;) {
+            const uint64_t first = left & (~left + 1);
+            const uint64_t together = closure(ahead_, first, left) & closure(behind_, first, left);
+            left &= ~together;
+            for (uint64_t rest = together & ahead_[sink]; rest; rest &= rest - 1) {
+                const int32_t i = __builtin_ctzll(rest);
+                if ((ahead_[i] & ~together) == 0) continue;
+                if (!keep_together(store, i, together | uint64_t(1) << i, owner)) return false;
             }
+        }
+        return true;
+    }
+    // All that lies on ways from `from` within `among`.
+    static uint64_t closure(const std::vector<uint64_t>& rows, uint64_t from, uint64_t among) {
+        uint64_t reached = from;
+        for (uint64_t next = from; next;) {
+            uint64_t found = 0;
+            for (; next; next &= next - 1) found |= rows[__builtin_ctzll(next)];
+            next = found & among & ~reached;
+            reached |= next;
+        }
+        return reached;
+    }
+    // The values whose owners are in the component of an open slot.
+    template <class Owner>
+    bool keep_together(Store& store, int32_t i, uint64_t together, Owner owner) {
+        const int32_t x = scope[open_[i]];
+        for (int32_t v = store.first(x); v >= 0;) {
+            const int32_t next = store.next(x, v);
+            if (!(together >> owner(bins_->of(open_[i], v)) & 1)) {
+                removed_ = true;
+                if (!store.remove(x, v)) return false;
+            }
+            v = next;
         }
         return true;
     }
@@ -333,7 +357,7 @@ class Matching : public Propagator {
     int32_t waited_ = 0, interval_ = 0, longest_wait_;
     bool removed_ = false;
     std::vector<int32_t> open_, node_of_;
-    std::vector<uint64_t> reach_;
+    std::vector<uint64_t> ahead_, behind_;      // by open slot, and the sink
     static constexpr size_t kWordOfSlots = 64;  // with the sink they fit a word
     static constexpr int32_t kLongestWait = 8;
 };

@@ -103,8 +103,10 @@ struct Then {
 
 class Rule : public Propagator {
   public:
-    Rule(const Problem& problem, const Family& family, const FamilyArrays& arrays, int32_t c)
-        : Propagator(c, kTable, wakes(problem, family, arrays, c), false), evaluator_(*family.evaluator) {
+    Rule(Store& store, const Family& family, const FamilyArrays& arrays, int32_t c)
+        : Propagator(c, kTable, wakes(store.problem(), family, arrays, c), false), evaluator_(*family.evaluator) {
+        const Problem& problem = store.problem();
+        holds_ = store.new_cells(1, 0);
         const int32_t begin = problem.scope_start[c], row = c - family.first_constraint;
         first_slot_ = begin;
         scope.assign(problem.scope.begin() + begin, problem.scope.begin() + problem.scope_start[c + 1]);
@@ -133,10 +135,14 @@ class Rule : public Propagator {
     }
 
     bool propagate(Store& store) override {
+        if (store.cell(holds_)) return true;
         for (int round = 0; round < 4; ++round) {
             if (!up(Now{store, scope})) return false;
             const int32_t root = static_cast<int32_t>(code_.size()) - 1;
-            if (node_[root].is_true() && !partial_) return true;
+            if (node_[root].is_true() && !partial_) {
+                store.set_cell(holds_, 1);
+                return true;
+            }
             changed_ = false;
             if (!be_true(root) || !down(store)) return false;
             if (!changed_) break;
@@ -734,6 +740,7 @@ class Rule : public Propagator {
     std::vector<int64_t> parameter_;
     mutable std::vector<Interval> node_;
     bool changed_ = false;
+    int32_t holds_;         // a cell: whether it is known to hold with all values left
     bool indexed_ = false;  // holes of an index count
     bool partial_ = false;  // an operation may be undefined, so that a true root is not enough
     bool straight_ = true;  // only sums, comparisons and connectives
@@ -772,7 +779,7 @@ void add_rule(Store& store, const Family& f, const FamilyArrays& arrays, int32_t
         });
         return;
     }
-    out.push_back(std::make_unique<Rule>(problem, f, arrays, c));
+    out.push_back(std::make_unique<Rule>(store, f, arrays, c));
 }
 
 }  // namespace anycsp::propagation
