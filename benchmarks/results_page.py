@@ -68,7 +68,17 @@ def standing(trial: Trial) -> list[Part]:
     """Where we lose, in the first sentence; then every comparison, the lost ones first."""
     lines = sorted(verdicts(trial), key=lambda line: not line.startswith("**We lose.**"))
     lost = sum(line.startswith("**We lose.**") for line in lines)
-    lead = f"We lose {lost} of these {len(lines)} comparisons." if lost else "Nobody who ran is ahead of us."
+    not_run = any(line.startswith("Not run") for line in lines)
+    compared = sum(not line.startswith("Not run") and "nothing to compare with" not in line for line in lines)
+    comparisons = f"{compared} comparison{'s' if compared > 1 else ''}"
+    if lost:
+        lead = f"We lose {lost} of {comparisons}."
+    elif compared:
+        lead = f"Nobody is ahead of us in {comparisons}."
+    else:
+        lead = "Nothing was measured beside us."
+    if not_run:
+        lead += " Systems that were not run are not compared with: nothing here says how they would have done."
     return [Paragraph(lead), Bullets(lines)]
 
 
@@ -231,7 +241,8 @@ def tuning(file: Path) -> list[Part]:
 
 def step_speed(file: Path) -> list[Part]:
     rows, below = [], []
-    for row in json.loads(file.read_text()):
+    records = json.loads(file.read_text())
+    for row in records:
         ratio = row["native"] / row["plain"]
         title = f"{speed.WORKLOADS[row['workload']].title}, d = {row['d']}, {row['threads']} thread"
         if ratio < 10 and row["d"] == 32:
@@ -240,7 +251,11 @@ def step_speed(file: Path) -> list[Part]:
         rows.append([title, f"{row['native']:.1f}", f"{row['plain']:.1f}", f"{ratio:.1f}", memory])
     lead = f"Less than ten times the plain transcription: {'; '.join(below)}." if below else ""
     header = ["workload", "native steps/s", "plain steps/s", "native : plain", "plain memory : native memory"]
-    footer = "Plain is the paper transcribed directly to PyTorch (`benchmarks/plain_transcription.py`)."
+    machines, commits = ({row[key] for row in records} for key in ("hardware", "commit"))
+    footer = (
+        f"{'; '.join(sorted(machines))}; processor time; commit {', '.join(sorted(commits))}. "
+        "Plain is the paper transcribed directly to PyTorch (`benchmarks/plain_transcription.py`)."
+    )
     return [Paragraph(lead or "Ten times the plain transcription or more everywhere."), Table(header, rows, footer)]
 
 

@@ -32,6 +32,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 from measured_process import MeasuredProcess, resident, settle_memory  # noqa: E402
 
+from anycsp.bench.machine import commit, hardware  # noqa: E402
+
 ENGINES = ("native", "torch", "plain")
 
 
@@ -194,6 +196,7 @@ def measure(workload: str, hidden: int, threads: int, rounds: int, seconds: floa
         for worker in workers.values():
             worker.slice(seconds)
     row: dict[str, Any] = {"workload": workload, "d": hidden, "threads": threads}
+    row |= {"hardware": hardware(), "commit": commit()}  # a ratio of speeds is one of this machine and this code
     row |= {kind: worker.close() for kind, worker in workers.items()}
     return row | {f"{kind}_mb": round(worker.mb, 1) for kind, worker in workers.items()}
 

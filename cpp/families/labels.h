@@ -35,8 +35,8 @@ inline float grade_of_distance(int64_t distance) {
 }
 
 // The exceptions of families that label at most one value of a slot 0. They are kept twice, for the constraints and for
-// the values to read (neural/kernels.h, RunView), and written only where they change, which soon is at few slots in a
-// step.
+// the values to read (neural/kernels.h, RunView). Clauses write them only where they change, which soon is at few slots
+// in a step; ≠ writes both of its slots always.
 struct Exceptions {
     const int32_t* positions;  // [variables]
     const int32_t* place;      // [slots] where the slot's exception is kept

@@ -37,8 +37,9 @@ Violation relabel(const Problem& p, const Family& f, Range constraints, const Ex
     return sum_violated(p, constraints, [&](int32_t c) {
         const int32_t s = p.scope_start[c], at_x = run.positions[p.scope[s]], at_y = run.positions[p.scope[s + 1]];
         const int32_t of_x = f.conflict[offset[s] + at_y], of_y = f.conflict[offset[s + 1] + at_x];
-        if (run.of(s) != of_x) run.set(p, s, of_x);
-        if (run.of(s + 1) != of_y) run.set(p, s + 1, of_y);
+        run.set(p, s,
+                of_x);  // changed or not: whether it did is a coin flip, and a wrong guess costs more than a store
+        run.set(p, s + 1, of_y);
         return of_x == at_x;
     });
 }
