@@ -163,7 +163,7 @@ def collect(out: Path, instances: int, seeds: int, seconds: float, only: Sequenc
                 problem, graph = case.prepared.problem, case.prepared.graph
                 with by_hand():
                     shares = choose_schedule(problem, graph, is_decision(case.prepared.whole)).shares
-                raced = kind_of(problem) in prior.RACED
+                raced = prior.STRUCTURED.keys() - {"tree"} <= shares.keys()
                 members = [m for m in MEMBERS if m in shares or m not in ("tree", "invariants")]
                 if kind_of(problem).name != "FORMULA":
                     members.remove("probsat")

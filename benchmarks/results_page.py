@@ -21,6 +21,7 @@ from statistics import mean
 import neighbourhoods
 import speed
 import structured
+import tuned
 from randcsp import PUBLISHED
 
 from anycsp.bench.journal import FILE, read_records
@@ -189,6 +190,40 @@ def beside(file: Path) -> list[Part]:
     return [Paragraph(lead), Table(["problem", *neighbourhoods.SYSTEMS], rows, footer)]
 
 
+# ── what tuning gains ────────────────────────────────────────────────────────────────────────────
+
+
+def tuning(file: Path) -> list[Part]:
+    rows, slower, records = [], [], tuned.read(file)
+    for record in records:
+        kind, gained = tuned.KINDS[record["family"]], tuned.gain_of(record)
+        if gained.speedup < 1:
+            slower.append(kind.title)
+        provenance = record["settings"]["provenance"]
+        times = [f"{1000 * tuned.seconds_of(record[side]):.1f}" for side in ("default", "tuned")]
+        solved = " / ".join(f"{share:.0%}" for share in record["solved"])
+        shares = ", ".join(f"{name} {share:g}" for name, share in record["settings"]["shares"].items()) or "as default"
+        spent = f"{provenance['minutes']:g} min, {provenance['settings_tried']} tried"
+        rows.append([f"{kind.title} (`{record['family']}`)", spent, *times, solved, str(gained), shares])
+    lead = f"Tuned settings are slower than the default on {', '.join(slower)}." if slower else ""
+    above = sum(tuned.gain_of(record).speedup >= 1.5 for record in records)
+    lead = lead or f"Tuning gains a factor of 1.5 or more on {above} of {len(records)} families, and loses on none."
+    header = ["family", "tuning", "default, ms to a target", "tuned, ms", "solved, default / tuned"]
+    header += ["times as fast (95% interval)", "shares found"]
+    instances, commits = {len(r["default"]) for r in records}, sorted({r["commit"] for r in records})
+    footer = (
+        f"{', '.join(map(str, sorted(instances)))} instances that tuning never saw × {tuned.SEEDS} seeds, limits of "
+    )
+    footer += (
+        f"{', '.join(f'{s:g} s' for s in sorted({r['seconds'] for r in records}))} per search, processor time of one "
+    )
+    footer += (
+        f"thread, both sides in turns, commit {', '.join(commits)}; a target is what the default had reached after "
+    )
+    footer += "1/16, …, 1/2 and all of the limit."
+    return [Paragraph(lead), Table(header, rows, footer)]
+
+
 # ── speed of the network ─────────────────────────────────────────────────────────────────────────
 
 
@@ -233,6 +268,12 @@ SECTIONS = (
         RECORDS / "neighbourhoods.jsonl",
         "taskset -c 1 python benchmarks/neighbourhoods.py --out research/records/neighbourhoods.jsonl",
         beside,
+    ),
+    Section(
+        "What tuning gains",
+        RECORDS / "tuned.jsonl",
+        "python benchmarks/tuned.py --out DIR --minutes 20",
+        tuning,
     ),
     Section(
         "Speed of the network's step",
