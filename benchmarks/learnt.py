@@ -17,8 +17,8 @@ from typing import Any
 
 from tuned import FRESH
 
-from anycsp import write
 from anycsp.distributions import get
+from anycsp.formats import write
 from anycsp.tuning.instances import Family, Laboratory
 from anycsp.tuning.learn import Learner
 from anycsp.tuning.measure import gain
@@ -28,24 +28,26 @@ FOLDERS: Mapping[str, Mapping[str, Any]] = {
     "quasigroup": {"order": 16},
 }
 """As the slow tests in tests/tuning have them."""
-INSTANCES, JUDGES, SEEDS = 60, 30, 3
+SEEDS = 3
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=15.0)
     parser.add_argument("--seconds", type=float, default=0.3, help="limit of a search")
+    parser.add_argument("--instances", type=int, default=60, help="in the folder")
+    parser.add_argument("--judges", type=int, default=30, help="fresh instances")
     parser.add_argument("--only", nargs="+", choices=FOLDERS, default=list(FOLDERS))
     given = parser.parse_args()
     for name in given.only:
         with TemporaryDirectory() as temporary:
             folder = Path(temporary) / "instances"
             folder.mkdir()
-            for k, problem in enumerate(get(name, **FOLDERS[name]).sample(1, INSTANCES)):
+            for k, problem in enumerate(get(name, **FOLDERS[name]).sample(1, given.instances)):
                 write(problem, folder / f"{k}.json")
             learner = Learner(str(folder), limit=given.seconds, report=lambda line: print(line, flush=True))
             lesson = learner.run(given.minutes, Path(temporary) / "learnt")
-        laboratory = Laboratory(Family(name, FOLDERS[name], FRESH, JUDGES), given.seconds)
+        laboratory = Laboratory(Family(name, FOLDERS[name], FRESH, given.judges), given.seconds)
         measured = laboratory.judge([row.searcher for row in lesson.rows], SEEDS)
         for row, fresh in zip(lesson.rows, measured, strict=True):
             claimed = "1" if row.gain is None else str(row.gain)

@@ -218,7 +218,8 @@ def tuning(file: Path) -> list[Part]:
     lead = f"Tuned settings are slower than the default on {', '.join(slower)}." if slower else ""
     above = sum(tuned.gain_of(record).speedup >= 1.5 for record in records)
     surely = sum(tuned.gain_of(record).low > 1 for record in records)
-    gains = f"Tuning gains a factor of 1.5 or more on {above} of {len(records)} families; the interval is above 1 on {surely}."
+    gains = f"Tuning gains a factor of 1.5 or more on {above} of {len(records)} families; "
+    gains += f"the interval is above 1 on {surely}."
     lead = lead or gains
     header = ["family", "tuning", "default, ms to a target", "tuned, ms", "solved, default / tuned"]
     header += ["times as fast (95% interval)", "shares found"]

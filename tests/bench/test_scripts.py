@@ -40,7 +40,16 @@ SMOKE = [
     Smoke("training_step.py", "--rounds 1 --workloads smoke", "2 x MaxCut"),
     Smoke("building.py", "--smoke", "queens by expressions"),
     Smoke("startup.py", "--smoke", "import anycsp"),
-    Smoke("tuned.py", "knapsack knapsack --set items=20 --seconds 0.05 --instances 2 --seeds 1", "as fast on 2 inst"),
+    Smoke(
+        "tuned.py",
+        "--out tuned --only jobshop --minutes 0.01 --instances 2 --records records.jsonl",
+        "on 2 instances × 3 seeds",
+    ),
+    Smoke(
+        "learnt.py",
+        "--minutes 0.01 --seconds 0.02 --instances 6 --judges 2 --only quasigroup",
+        "quasigroup tuned    claimed",
+    ),
     Smoke(
         "learn_prior.py",
         "--out runs --to prior.json --only knapsack worth sat --instances 1 --seconds 0.02 --confirmed 1",
