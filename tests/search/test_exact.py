@@ -361,6 +361,35 @@ def test_numbers_beyond_its_reach_are_refused_by_name() -> None:
         solve(problem, search="exact", threads=1)
 
 
+def wide_products(rng: np.random.Generator) -> Problem:
+    """The least product of two variables, of values that a release of OR-Tools wraps around."""
+    problem = Problem()
+    for bits in rng.choice([14, 20, 28, 30], 2).tolist():
+        problem.add_variable(np.unique(rng.integers(-(2**bits), 2**bits, 4)).tolist())
+    x, y = problem.variables
+    problem.minimize(x * y)
+    return problem
+
+
+def test_products_of_wide_values_are_right() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        problem = wide_products(rng)
+        values = [domain.values.tolist() for domain in problem.domain_list]
+        result = solve(problem, search="exact", threads=1)
+        assert result.status == "optimal"
+        assert result.objective is not None
+        assert result.objective["value"] == min(a * b for a, b in itertools.product(*values))
+
+
+def test_a_release_that_wraps_around_gets_no_wide_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anycsp.search.exact.model.release", lambda: "9.15.6755")
+    problem = wide_products(np.random.default_rng(0))
+    with pytest.raises(ProblemError, match=r"9\.15\.6755 is wrong with numbers beyond 30 bits: pip install"):
+        solve(problem, search="exact", threads=1)
+    assert solve(problem, threads=1, time_limit=1).status in ("optimal", "satisfied", "best-effort")
+
+
 def test_what_has_no_translation_is_refused_in_one_line() -> None:
     problem = Problem()
     xs = problem.add_variables(7, range(8))

@@ -60,8 +60,14 @@ class Expressions:
     def _circuit(self, expression: Operation, enforced: Sequence[Literal]) -> None:
         nodes = len(expression.operands)
         arcs = [(i, j, l) for i, o in enumerate(expression.operands) for j, l in self._places(o, nodes, enforced)]
-        self.exact.post(self.model.add_circuit(arcs), enforced)
         stays = {i: literal for i, j, literal in arcs if i == j}
+        if enforced:  # where it is given up, every node stays and no arc is taken
+            holds = self.exact.all_of(enforced)
+            taken = [(i, j, self.exact.all_of([literal, holds])) for i, j, literal in arcs if i != j]
+            resting = [(i, i, self.exact.any_of([~holds, *([stays[i]] if i in stays else [])])) for i in range(nodes)]
+            self.model.add_circuit(taken + resting)
+        else:
+            self.model.add_circuit(arcs)
         away = [~stays[i] if i in stays else self.true for i in range(nodes)]
         self.model.add_bool_or([*away, *(~l for l in enforced)])  # a circuit has at least two nodes
 

@@ -34,8 +34,6 @@ LARGEST_TABULATED = 1 << 20
 """Combinations up to which a Python function is called for every one of them: some seconds for the slowest."""
 MOST_CLAUSES = 64
 """Forbidden tuples of a table up to which each is a clause: shorter than what CP-SAT makes of a table of its own."""
-WIDEST_IN_TABLES = 2**31
-"""Values of this size are wrapped around in CP-SAT's tables that may be given up (9.15): such tables are literals."""
 
 Enforced = Sequence[Literal]
 
@@ -84,25 +82,13 @@ def _relation(exact: ExactModel, scope: Sequence[int], relation: Relation, enfor
         equality = "==" if relation.allowed else "!="
         exact.compare(exact.number(scope[0]).minus(exact.number(scope[1])), equality, enforced)
     elif not relation.allowed and len(relation.tuples) <= MOST_CLAUSES:
-        _listed(exact, scope, relation, enforced)
+        for positions in relation.tuples.tolist():
+            _nogood(exact, scope, positions, enforced)
     else:
         values = np.stack([d.values[column] for d, column in zip(own, relation.tuples.T, strict=True)], axis=1)
-        if enforced and max(int(values.max()), -int(values.min())) >= WIDEST_IN_TABLES:
-            _listed(exact, scope, relation, enforced)
-            return
         numbers = [exact.number(x).expression for x in scope]
         add = exact.model.add_allowed_assignments if relation.allowed else exact.model.add_forbidden_assignments
         exact.post(add(numbers, values.tolist()), enforced)
-
-
-def _listed(exact: ExactModel, scope: Sequence[int], relation: Relation, enforced: Enforced) -> None:
-    """A table as a literal or a clause per tuple."""
-    if not relation.allowed:
-        for positions in relation.tuples.tolist():
-            _nogood(exact, scope, positions, enforced)
-        return
-    rows = [[exact.at(x, at) for x, at in zip(scope, row, strict=True)] for row in relation.tuples.tolist()]
-    exact.model.add_bool_or([*(exact.all_of(row) for row in rows), *(~l for l in enforced)])
 
 
 def _short_table(exact: ExactModel, block: ShortTableBlock, row: int, enforced: Enforced) -> None:
@@ -147,17 +133,17 @@ def _compared(exact: ExactModel, parts: Sequence[Number], operator: int, bound: 
 
 def _all_different(exact: ExactModel, block: AllDifferentBlock, row: int, enforced: Enforced) -> None:
     scope, excepted = block.scope_of(row).tolist(), block.except_values[row]
-    if not excepted:
-        _native_all_different(exact, scope, enforced)
+    _differing(exact, scope, excepted, enforced)
+
+
+def _differing(exact: ExactModel, scope: Sequence[int], excepted: Sequence[int], enforced: Enforced) -> None:
+    """CP-SAT's own constraint where it must hold; one that may be given up, or has exceptions, value by value."""
+    if not excepted and not enforced and len(scope) > 1:
+        exact.model.add_all_different([exact.number(x).expression for x in scope])
         return
     for takers in _takers(exact, scope, excepted).values():
         if len(takers) > 1:
             exact.post(exact.model.add(exact.cp.LinearExpr.sum(takers) <= 1), enforced)
-
-
-def _native_all_different(exact: ExactModel, scope: Sequence[int], enforced: Enforced) -> None:
-    if len(scope) > 1:
-        exact.post(exact.model.add_all_different([exact.number(x).expression for x in scope]), enforced)
 
 
 def _takers(exact: ExactModel, scope: Sequence[int], excepted: Sequence[int]) -> dict[int, list[Literal]]:
@@ -176,7 +162,7 @@ def _distinct(exact: ExactModel, block: DistinctBlock, row: int, enforced: Enfor
     if block.has_result[row]:
         compared = exact.number(scope.pop())
     elif not excepted and operator in ("==", ">=") and bound == len(scope):
-        _native_all_different(exact, scope, enforced)
+        _differing(exact, scope, (), enforced)
         return
     elif not excepted and operator in ("==", "<=") and bound == 1:
         for x in scope[1:]:
