@@ -50,9 +50,13 @@ def annealing_once(model: dimod.BinaryQuadraticModel, seconds: float, seed: int)
 
 
 def _seconds_of(model: dimod.BinaryQuadraticModel, sweeps: int) -> float:
-    began = time.perf_counter()
-    SimulatedAnnealingSampler().sample(model, num_reads=1, num_sweeps=sweeps, seed=0)
-    return time.perf_counter() - began
+    """The less of two reads: the first one pays for what happens once."""
+    taken = []
+    for _ in range(2):
+        began = time.perf_counter()
+        SimulatedAnnealingSampler().sample(model, num_reads=1, num_sweeps=sweeps, seed=0)
+        taken.append(time.perf_counter() - began)
+    return min(taken)
 
 
 def tabu(model: dimod.BinaryQuadraticModel, seconds: float, seed: int) -> dimod.SampleSet:

@@ -102,6 +102,11 @@ void bind_propagation(nb::module_& m) {
                  require(positions.size() == size_t(self.network().variables()), "one position a variable");
                  self.suggest(positions.data(), solution);
              })
+        .def("enumerate",
+             [](TreeSearch& self, const Bytes& flagged) {
+                 require(flagged.size() == size_t(self.network().variables()), "one flag a variable");
+                 self.enumerate(std::vector<uint8_t>(flagged.data(), flagged.data() + flagged.size()));
+             })
         .def("set_learning",
              [](TreeSearch& self, bool wanted) {
                  self.set_mode(wanted ? TreeSearch::Learning::always : TreeSearch::Learning::never);

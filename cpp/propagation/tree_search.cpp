@@ -124,6 +124,13 @@ void TreeSearch::suggest(const int32_t* positions, bool solution) {
     if (begun_ && !exhausted_ && !network_->propagate()) exhausted_ = true;
 }
 
+void TreeSearch::enumerate(std::vector<uint8_t> flagged) {
+    decision_ = std::move(flagged);
+    decision_.resize(network_->problem().variables, 0);
+    enumerates_ = true;
+    can_learn_ = false;  // a clause would have to be kept for good where it forbids a solution that was found
+}
+
 void TreeSearch::step() {
     if (store_.unfixed_count() == 0) return solved();
     const bool near = own_solution_ || failures_ >= kPatience;
@@ -159,7 +166,9 @@ void TreeSearch::refute() {
         const auto level = static_cast<int32_t>(branches_.size());
         while (!refuted_.empty() && refuted_.back().level > level) refuted_.pop_back();
         refuted_.push_back({level, literal(failed)});
-        if (failures_left_ <= 0 && level > 0) return in_neighbourhood_ ? close_neighbourhood(false) : restart();
+        // What was enumerated would be found once more after a restart.
+        const bool restarts = failures_left_ <= 0 && level > 0 && !(enumerates_ && solutions_ > 0);
+        if (restarts) return in_neighbourhood_ ? close_neighbourhood(false) : restart();
         network_->failed = -1;
         if (store_.remove(failed.variable, failed.position) && network_->propagate()) return;
     }
@@ -172,6 +181,7 @@ void TreeSearch::solved() {
     preferred_ = best_;
     ++solutions_;
     found_ = own_solution_ = true;
+    if (enumerates_) return go_on();
     if (!objective_ || !objective_->demand_better(problem, best_.data())) {
         exhausted_ = true;
         return;
@@ -186,6 +196,17 @@ void TreeSearch::solved() {
     }
     network_->schedule(*objective_);
     if (!network_->propagate()) exhausted_ = true;
+}
+
+// As if the last branch on a variable that counts had failed: below it there are only solutions that are alike in all
+// of these.
+void TreeSearch::go_on() {
+    while (!branches_.empty() && !decision_[branches_.back().variable]) {
+        branches_.pop_back();
+        store_.pop();
+    }
+    network_->failed = -1;
+    refute();
 }
 
 void TreeSearch::restart() {
@@ -325,7 +346,8 @@ void TreeSearch::give_more_weight(int32_t constraint) {
 // ── branching ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 int32_t TreeSearch::pick_variable() {
-    if (!learning_ && last_conflict_ >= 0 && !store_.fixed(last_conflict_)) return last_conflict_;
+    const bool may_return = last_conflict_ >= 0 && (!enumerates_ || decision_[last_conflict_]);
+    if (!learning_ && may_return && !store_.fixed(last_conflict_)) return last_conflict_;
     int32_t best = -1, ties = 0;
     bool decides = false;
     double best_score = 0;

@@ -29,7 +29,11 @@ class TreeSearch {
     // Values to try first, and with `solution` the best assignment so far, found by whomever.
     void suggest(const int32_t* positions, bool solution);
 
-    // Nothing is left: no assignment at all, or none better than the last solution.
+    // From now on, before any step: one solution after another, each other than those before in one of the flagged
+    // variables, until there are no more. Only these are branched on before the others.
+    void enumerate(std::vector<uint8_t> flagged);
+
+    // Nothing is left: no assignment at all, or none better than the last solution, or none that is another one.
     bool exhausted() const { return exhausted_; }
     // The constraint that failed at the root, where one did; else −1.
     int32_t root_failure() const { return root_failure_; }
@@ -65,6 +69,7 @@ class TreeSearch {
     void go_back_to(int32_t level);
     void refute();
     void solved();
+    void go_on();
     void restart();
     void learn_nogoods();
     void back_to(int32_t level);
@@ -96,7 +101,7 @@ class TreeSearch {
     std::vector<Refuted> refuted_;
     int32_t base_ = 0;  // levels below the branches: 1 inside a neighbourhood
     int32_t last_conflict_ = -1;
-    bool begun_ = false, exhausted_ = false, found_ = false, own_solution_ = false;
+    bool begun_ = false, exhausted_ = false, found_ = false, own_solution_ = false, enumerates_ = false;
     int32_t root_failure_ = -1;
 
     int64_t nodes_ = 0, failures_ = 0, solutions_ = 0;

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from anycsp.formats.flatzinc_constraints import truth_of
 from anycsp.formats.flatzinc_globals import POSTS, TRUTHS
 from anycsp.integrations.minizinc import LIBRARY, configuration, executable, install
 from anycsp.integrations.minizinc.output import COMPLETE, ERROR, SOLUTION, UNKNOWN, UNSATISFIABLE
@@ -189,6 +190,10 @@ def test_the_library_leaves_whole_what_is_read_and_nothing_else() -> None:
     for file in LIBRARY.glob("*.mzn"):
         declared |= set(re.findall(r"predicate (\w+)\([^;=]*\);", file.read_text()))
     assert {name.removesuffix("_reif") for name in declared - builtin} == known
+    unread = {
+        name for name in declared if name not in POSTS and truth_of(name) is None and truth_of(name, TRUTHS) is None
+    }
+    assert not unread
 
 
 # ── through MiniZinc ─────────────────────────────────────────────────────────────────────────────────

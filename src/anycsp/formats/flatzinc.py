@@ -37,7 +37,7 @@ from anycsp.formats.flatzinc_parser import (
     parse,
 )
 from anycsp.model.domains import Domain
-from anycsp.model.expressions import Expression, Operand, Variable, any_of, bounds, operation, postorder
+from anycsp.model.expressions import Expression, Operand, Variable, bounds, operation, postorder
 from anycsp.model.lowering import conjuncts
 from anycsp.model.problem import Problem
 
@@ -476,9 +476,3 @@ def operands(outputs: Sequence[Output]) -> list[Expression]:
     flat = [item for output in outputs for item in output.items]
     bits = [bit for item in flat for bit in (item.values() if isinstance(item, dict) else [item])]
     return [bit for bit in bits if isinstance(bit, Expression)]
-
-
-def differs(outputs: Sequence[Output], values: Sequence[int]) -> Operand:
-    """Some output is other than these values, one per operand."""
-    others = [operation("ne", x, v) for x, v in zip(operands(outputs), values, strict=True)]
-    return any_of(others) if others else 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from anycsp.formats.flatzinc_constraints import (
@@ -30,6 +30,11 @@ Items = Sequence[Operand]
 
 def _all_different(items: Items) -> Operand:
     return operation("eq", distinct(items), len(items)) if items else 1
+
+
+def _all_different_except(items: Items, excepted: Any) -> Operand:
+    pairs = [any_of(operation("ne", x, y), member(x, excepted)) for x, y in combinations(items, 2)]
+    return conjunction(pairs)
 
 
 def _all_equal(items: Items) -> Operand:
@@ -89,6 +94,7 @@ COUNTS = {"eq": "eq", "neq": "ne", "leq": "le", "lt": "lt", "geq": "ge", "gt": "
 
 TRUTHS: dict[str, Truth] = {
     "fzn_all_different_int": _all_different,
+    "fzn_alldifferent_except": _all_different_except,
     "fzn_all_equal_int": _all_equal,
     **{f"fzn_count_{name}": partial(_counted, order) for name, order in COUNTS.items()},
     "fzn_among": _among,

@@ -31,7 +31,6 @@ from anycsp.model.expressions import (
     Expression,
     Operand,
     Variable,
-    any_of,
     distinct,
     element,
     if_else,
@@ -45,6 +44,7 @@ from anycsp.model.lowering import conjuncts
 from anycsp.model.problem import Problem
 from anycsp.search.choose import exact_helps
 from anycsp.search.exact.model import installed
+from anycsp.search.solutions import Solutions
 
 FIRST_SECONDS = 1.0
 """Local search goes first for so long, where there is no limit and both together do not pay (search/choose.py)."""
@@ -138,17 +138,20 @@ class CPM_anycsp(SolverInterface):  # type: ignore[misc]
             assert self.objective_value_ is not None
             problem.objective = None
             problem.add(operation("eq", objective.expression, self.objective_value_))
-        mine = [self._varmap[x.name] for x in self.user_vars]
-        while not until.passed and self._solved(problem, until.seconds, None, options):
+
+        def searched(asked: Problem) -> Any:
+            self._solved(asked, until.seconds, None, options)
+            return self.result
+
+        solutions = Solutions(problem, [self._varmap[x.name] for x in self.user_vars], searched, until)
+        for positions in solutions:
             found += 1
+            self._take_values(problem, positions)
             self.print_display(display)
-            if found == solution_limit or not mine:
+            if found == solution_limit:
                 break
-            values = self.problem.values(self.result.positions[: self.problem.num_variables])
-            problem.add(any_of([operation("ne", x, int(values[x.index])) for x in mine]))
         if found:
-            proved = self.cpm_status.exitstatus == ExitStatus.UNSATISFIABLE or not mine
-            self.cpm_status.exitstatus = ExitStatus.OPTIMAL if proved else ExitStatus.FEASIBLE
+            self.cpm_status.exitstatus = ExitStatus.OPTIMAL if solutions.proved else ExitStatus.FEASIBLE
         self.cpm_status.solve_time = time.perf_counter() - began
         return found
 

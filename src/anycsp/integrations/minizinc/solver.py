@@ -7,6 +7,7 @@ Solutions go to standard output as soon as they count: the first one of a satisf
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from anycsp.deadline import NEVER, Deadline, process_began
 from anycsp.errors import AnyCSPError, FormatError
-from anycsp.integrations.minizinc.output import COMPLETE, ERROR, UNKNOWN, UNSATISFIABLE, solution, value_of
+from anycsp.integrations.minizinc.output import COMPLETE, ERROR, UNKNOWN, UNSATISFIABLE, solution
 
 if TYPE_CHECKING:
     from anycsp.formats.flatzinc import FlatZinc, SearchOrder
@@ -106,24 +107,40 @@ class Session:
 
     def _satisfy(self, read: FlatZinc) -> Result:
         """Solutions until there are enough of them, each other than those before, or proof that there are no more."""
-        from anycsp.formats.flatzinc import FlatZinc, differs, operands
+        from anycsp.formats.flatzinc import FlatZinc, operands
+        from anycsp.model.expressions import Variable, postorder
+        from anycsp.search.solutions import Solutions
 
-        problem = read.problem
-        wanted = 0 if self.asked.all else max(self.asked.solutions, 1)
-        while True:
-            result = self._search(FlatZinc(problem, read.outputs, read.hint, read.order))
-            if not result.satisfied:
-                break
-            values = problem.values(result.positions)
-            self._print(solution(read.outputs, values))
-            if self._printed == wanted or self.stop.is_set():
-                return result
-            if not operands(read.outputs):  # all solutions are printed alike
-                self._write(COMPLETE)
-                return result
-            problem = problem.copy()
-            problem.add(differs(read.outputs, [value_of(x, values) for x in operands(read.outputs)]))
-        if result.status == "unsatisfiable":
+        wanted = math.inf if self.asked.all else max(self.asked.solutions, 1)
+        if wanted == 1:
+            result = self._search(read)
+            if result.satisfied:
+                self._print(solution(read.outputs, read.problem.values(result.positions)))
+            proved = result.status == "unsatisfiable"
+        else:
+            scope = [x for operand in operands(read.outputs) for x in postorder(operand) if isinstance(x, Variable)]
+            found = Solutions(
+                read.problem,
+                scope,
+                lambda problem: self._search(FlatZinc(problem, read.outputs, read.hint, read.order)),
+                self._until,
+                self.stop,
+            )
+            # Different values of variables may be one of an expression of them.
+            told: set[str] | None = None if all(isinstance(x, Variable) for x in operands(read.outputs)) else set()
+            for positions in found:
+                text = solution(read.outputs, read.problem.values(positions))
+                if told is not None:
+                    if text in told:
+                        continue
+                    told.add(text)
+                self._print(text)
+                if self._printed == wanted:
+                    break
+            proved = found.proved
+            assert found.result is not None
+            result = found.result
+        if proved:
             self._write(COMPLETE if self._printed else UNSATISFIABLE)
         elif not self._printed:
             self._write(UNKNOWN)
