@@ -385,6 +385,7 @@ bool Model::counts_one_value(int32_t c, int64_t& counted, int64_t& times) const 
     const Family& f = family(c);
     if ((f.kind != Kind::linear && f.kind != Kind::sum) || comparison(c) != EQ) return false;
     times = 0;
+    std::vector<int32_t> uncounted;
     for (int32_t s = begin(c); s < end(c); ++s) {
         const int32_t x = problem_->scope[s];
         int32_t nonzero = 0;
@@ -395,7 +396,11 @@ bool Model::counts_one_value(int32_t c, int64_t& counted, int64_t& times) const 
             if (times == 0) times = term, counted = value(x, v);
             if (++nonzero > 1 || term != times || value(x, v) != counted) return false;
         }
+        if (nonzero == 0) uncounted.push_back(x);
     }
+    for (int32_t x : uncounted)  // the group would count it: it may not have the value
+        for (int32_t v = 0; v < problem_->domain_size(x); ++v)
+            if (value(x, v) == counted) return false;
     return times != 0 && bound(c) % times == 0;
 }
 

@@ -242,3 +242,15 @@ def test_verbose_shows_a_bar_in_a_notebook(monkeypatch: pytest.MonkeyPatch, caps
     notebook.get_ipython = lambda: SimpleNamespace()  # a terminal's shell
     solve(problem, time_limit=5, verbose=True)
     assert "0 violated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("search", ["local", "exact"])
+def test_several_answers_of_what_cannot_hold_are_all_unsatisfiable(search: str) -> None:
+    if search == "exact":
+        pytest.importorskip("ortools")
+    problem = Problem()
+    x, y = problem.add_variables(2, range(3))
+    problem.add(x < y, y < x)
+    result = solve(problem, solutions=3, search=search, time_limit=5, threads=1)
+    assert len(result.solutions) == 3
+    assert {answer.status for answer in result.solutions} == {"unsatisfiable"}

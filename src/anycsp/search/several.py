@@ -46,6 +46,7 @@ def several(
         found.append(
             replace(
                 result,
+                status=_status(result, found[0]) if found and _is_relaxed(problem, found) else result.status,
                 problem=problem,
                 violated=counted.violated,
                 violated_weight=counted.weight,
@@ -72,7 +73,7 @@ def _demanded(problem: Problem, found: list[Result], variables: list[Variable], 
     required, as little as possible is all that can be asked for, but the difference can; beside an objective nothing
     may be given up."""
     demanded = problem.copy()
-    if problem.scoring.all_required and found[0].violated and not has_objective(problem):
+    if _is_relaxed(problem, found):
         demanded.relax_all()
     weight = _least_weight(demanded)
     for result in found:
@@ -80,6 +81,18 @@ def _demanded(problem: Problem, found: list[Result], variables: list[Variable], 
         differs = total([operation("ne", x, int(values[x.index])) for x in variables])
         demanded.add(differs >= distance, weight=weight, hard=True)
     return demanded
+
+
+def _is_relaxed(problem: Problem, found: list[Result]) -> bool:
+    return problem.scoring.all_required and found[0].violated > 0 and not has_objective(problem)
+
+
+def _status(result: Result, first: Result) -> str:
+    """Of a relaxed problem's answer, in terms of the problem itself: the least violation is no optimum where all is
+    required."""
+    if first.status == "unsatisfiable":
+        return first.status
+    return result.status if result.status in ("satisfied", "interrupted") else "best-effort"
 
 
 def _least_weight(problem: Problem) -> float:
