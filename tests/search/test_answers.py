@@ -250,7 +250,7 @@ def test_several_answers_of_what_cannot_hold_are_all_unsatisfiable(search: str) 
         pytest.importorskip("ortools")
     problem = Problem()
     x, y = problem.add_variables(2, range(3))
-    problem.add(x < y, y < x)
+    problem.add([x < y, y < x])
     result = solve(problem, solutions=3, search=search, time_limit=5, threads=1)
     assert len(result.solutions) == 3
     assert {answer.status for answer in result.solutions} == {"unsatisfiable"}
