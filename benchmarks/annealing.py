@@ -25,7 +25,7 @@ from dwave.samplers import SimulatedAnnealingSampler, TabuSampler
 from anycsp.integrations.dimod import AnyCSPSampler
 
 TRIAL_SWEEPS = 500
-"""Sweeps of a read that is timed, to know how many fit; its time is not counted."""
+"""Sweeps of reads that are timed (so many, and four times as many), to know how many fit; their time is not counted."""
 ROOM = 0.95
 """The part of the time that a long read is planned for: a sweep gets no slower as it cools."""
 
@@ -45,7 +45,9 @@ def annealing_reads(model: dimod.BinaryQuadraticModel, seconds: float, seed: int
 
 
 def annealing_once(model: dimod.BinaryQuadraticModel, seconds: float, seed: int) -> dimod.SampleSet:
-    sweeps = max(TRIAL_SWEEPS, int(ROOM * TRIAL_SWEEPS * seconds / _seconds_of(model, TRIAL_SWEEPS)))
+    few, many = (_seconds_of(model, sweeps) for sweeps in (TRIAL_SWEEPS, 4 * TRIAL_SWEEPS))
+    each = max(many - few, 1e-6) / (3 * TRIAL_SWEEPS)  # without what a read takes before its first sweep
+    sweeps = max(TRIAL_SWEEPS, int((ROOM * seconds - (few - TRIAL_SWEEPS * each)) / each))
     return SimulatedAnnealingSampler().sample(model, num_reads=1, num_sweeps=sweeps, seed=seed)
 
 

@@ -209,7 +209,8 @@ class Bench:
         ours = self._last(raw, ozn)
         if ours["found"]:
             self.file(instance, ".solution.dzn").write_text(ours.pop("solution"))
-        self.add(instance, ours={**ours, "error": errors.strip().splitlines()[-1][:200] if errors.strip() else ""})
+        ours["error"] = errors.strip().splitlines()[-1][:200] if errors.strip() else ""
+        self.add(instance, ours={**ours, "commit": commit()})
 
     def _solve_gecode(self, instance: str) -> None:
         if not self.rows[instance].get("gecode_flattened"):
@@ -266,6 +267,12 @@ def asserted(solution: str) -> str:
         whole = value.lstrip().startswith(("[", "array"))
         lines.append(f"constraint array1d({name}) = array1d({value});" if whole else f"constraint {name} = {value};")
     return "\n".join(lines) + "\n"
+
+
+def commit() -> str:
+    """What the code is of, with a plus where it was changed since."""
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def read_one(path: str) -> dict[str, Any]:
