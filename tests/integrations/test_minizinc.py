@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,12 @@ def test_a_signal_prints_the_best_so_far(tmp_path: Path) -> None:
     assert COMPLETE not in output
 
 
+def test_annotations_may_hold_any_text(solved) -> None:
+    text = r"""var 1..2: x :: output_var; constraint int_le(2, x) :: mzn_constraint_name("at \"least\" 2; \\");
+solve :: mzn_path("a;b|c") satisfy;"""
+    assert solved(text, "-t", "20000")[1].startswith("x = 2;")
+
+
 def test_warm_starts_begin_the_search(solved) -> None:
     text = "var 0..1000: x :: output_var; constraint int_ne(x, 0); solve :: warm_start([x], [777]) satisfy;"
     assert solved(text, "--search", "local")[1].startswith("x = 777;")
@@ -268,6 +275,32 @@ def test_minizinc_confirms_the_solution(name: str, environment: dict[str, str], 
         assert COMPLETE in output
         best = minizinc(environment, "--solver", "test.gecode", *flags, str(model)).split(SOLUTION)[-2]
         assert re.search(r"_objective = (-?\d+);", best)[1] == objective[1]
+
+
+CONDITIONS = {
+    "sliding_sum(1, 3, 2, x)": lambda x: all(1 <= a + b <= 3 for a, b in pairwise(x)),
+    "all_different_except_0(x)": lambda x: len({v for v in x if v}) == sum(v > 0 for v in x),
+    "table(x, [|0, 1, 2, 2|2, 1, 0, 0|1, 1, 1, 1|])": lambda x: x in ((0, 1, 2, 2), (2, 1, 0, 0), (1, 1, 1, 1)),
+    "lex_less([x[1], x[2]], [x[3], x[4]])": lambda x: x[:2] < x[2:],
+    "x[x[1] + 1] = 2 div x[2]": lambda x: x[1] != 0 and x[x[0]] == 2 // x[1],
+}
+"""What is true of four numbers from 0 to 2, in MiniZinc and in Python."""
+
+
+@needs_minizinc
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_condition_has_all_its_solutions(condition: str, environment: dict[str, str], tmp_path: Path) -> None:
+    """Required, negated and as a truth value: the standard library's forms of a global may differ in all three."""
+    model, holds = tmp_path / "model.mzn", CONDITIONS[condition]
+    every = list(product(range(3), repeat=4))
+    expected = {condition: sum(map(holds, every)), f"not ({condition})": sum(not holds(x) for x in every)}
+    for form, count in {**expected, f"b <-> ({condition})": len(every)}.items():
+        model.write_text(
+            f'include "globals.mzn"; array[1..4] of var 0..2: x; var bool: b; constraint {form};'
+            f"{'' if 'b <->' in form else 'constraint b;'} solve satisfy;"
+        )
+        output = minizinc(environment, "--solver", "anycsp", "-a", "-p", "1", str(model))
+        assert (form, output.count(SOLUTION), COMPLETE in output) == (form, count, True)
 
 
 @needs_minizinc

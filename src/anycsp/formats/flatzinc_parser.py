@@ -11,7 +11,7 @@ from anycsp.errors import FormatError, UnsupportedError
 from anycsp.formats.files import Source, ascii_text, shown
 
 _TOKEN = re.compile(
-    r'%[^\n]*|"[^"\n]*"|-?\d+\.\d+(?:[eE][-+]?\d+)?|-?\d+[eE][-+]?\d+|-?0[xo][0-9a-fA-F]+|-?\d+|\.\.|::|[A-Za-z_]\w*|\S'
+    r'%[^\n]*|"(?:[^"\\\n]|\\.)*"|-?\d+\.\d+(?:[eE][-+]?\d+)?|-?\d+[eE][-+]?\d+|-?0[xo][0-9a-fA-F]+|-?\d+|\.\.|::|[A-Za-z_]\w*|\S'
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DIGITS = 18
