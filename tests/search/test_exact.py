@@ -412,6 +412,16 @@ def test_without_or_tools_one_line_says_so(monkeypatch: pytest.MonkeyPatch, caps
     assert "pip install 'anycsp[exact]'" in errors
 
 
+def test_without_or_tools_explaining_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    problem = Problem()
+    x = problem.add_variable([0, 1], "x")
+    problem.add([x == 0, x == 1])
+    missing, *lines = solve(problem, search="local", time_limit=5).explain()
+    assert "needs OR-Tools" in missing
+    assert lines[0] == "1 required and 0 soft constraints violated, of weight 0"
+
+
 def test_or_tools_is_imported_only_when_it_is_used() -> None:
     program = "import sys, anycsp.search.solve, anycsp.search.engines; print('ortools' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

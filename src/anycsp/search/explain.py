@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.model.violated import ViolatedConstraint
 from anycsp.search.exact.core import unsatisfiable_core
@@ -14,12 +13,9 @@ MOST_LINES = 50
 
 
 def conflict(problem: Problem, seconds: float = 10.0) -> list[str]:
-    """Constraints that cannot hold together, a line each; nothing where OR-Tools, which finds them, is not installed or
+    """Constraints that cannot hold together, a line each. Refused where OR-Tools, which finds them, is not installed or
     does not find them in time."""
-    try:
-        core = unsatisfiable_core(problem, seconds)
-    except AnyCSPError:
-        return []
+    core = unsatisfiable_core(problem, seconds)
     count, least = len(core.constraints), " and none of them can be left out" if core.minimal else ""
     lines = [f"{count} of {problem.num_constraints} constraints cannot hold together{least}:"]
     for block in problem.blocks:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp import html
-from anycsp.errors import ProblemError
+from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.model.expressions import Operation, evaluate, scope_of, shown
 from anycsp.model.problem import Problem, Value
 from anycsp.model.violated import ViolatedConstraint, violated_constraints
@@ -167,9 +167,14 @@ class Result(Answer):
 
     def explain(self) -> list[str]:
         """Why not everything holds, in lines to read: constraints that cannot hold together, where it is proved that
-        there are some; otherwise what is violated, with values."""
-        refuted = self.problem if self.status == "unsatisfiable" else None
-        return (conflict(refuted) if refuted is not None else []) or violations(self.violated_constraints)
+        there are some; otherwise, and where they cannot be found, what is violated, with values."""
+        missing = []
+        if self.status == "unsatisfiable" and self.problem is not None:
+            try:
+                return conflict(self.problem)
+            except AnyCSPError as error:
+                missing = [f"no set of constraints that cannot hold together: {error}"]
+        return missing + violations(self.violated_constraints)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: how it ended, the curve of the violated weight, and what is left."""
