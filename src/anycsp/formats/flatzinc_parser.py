@@ -273,8 +273,21 @@ class _Parser:
         raise _Unexpected(f"{shown(token or 'the end')} {what}")
 
     def _number(self, token: str) -> Any:
+        """A number, or a range of them."""
+        first = self._end(token)
+        if self._tokens[self.at] != "..":
+            return first
+        self.at += 2
+        last = self._end(self._tokens[self.at - 1])
+        if isinstance(first, float) or isinstance(last, float):
+            return (first, last)
+        return range(first, last + 1)
+
+    def _end(self, token: str) -> int | float:
+        """A number alone."""
+        number: int | float
         try:
-            number: Any = int(token, 0) if not token.lstrip("-").startswith("0") or "x" in token else int(token)
+            number = int(token, 0) if not token.lstrip("-").startswith("0") or "x" in token else int(token)
         except ValueError:
             try:
                 number = float(token)
@@ -282,13 +295,7 @@ class _Parser:
                 raise _Unexpected(f"{shown(token)} is no number") from None
         if isinstance(number, int) and len(token) > _DIGITS:
             raise _Unexpected(f"a number of more than {_DIGITS} digits: {shown(token)}")
-        if self._tokens[self.at] != "..":
-            return number
-        self.at += 2
-        last = self._number(self._tokens[self.at - 1])
-        if isinstance(number, float) or isinstance(last, float):
-            return (number, last)
-        return range(number, last + 1)
+        return number
 
     def _set(self) -> ConstantSet | tuple[float, ...]:
         members = self._values("}")

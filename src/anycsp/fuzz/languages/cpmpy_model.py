@@ -31,8 +31,9 @@ def says(entry: Data) -> bool:
         return not entry["covered"]
     if post == "circuit":  # CPMpy's goes through all nodes
         return not entry["self_loops"] and entry["size"] is None and len(entry["scope"]) > 1
-    if post == "no_overlap":
-        return not entry["zero_ignored"] and len(entry["origins"][0]) == 1 and _constant(entry["lengths"])
+    if post == "no_overlap":  # CPMpy's leaves tasks of no length out
+        alike = entry["zero_ignored"] or not any(length in (0, [0]) for length in entry["lengths"])
+        return alike and len(entry["origins"][0]) == 1 and _constant(entry["lengths"])
     if post == "cumulative":
         return entry["operator"] == "<=" and _constant([entry["lengths"], entry["heights"]])
     if post == "regular":
