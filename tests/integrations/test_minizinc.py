@@ -96,6 +96,9 @@ def test_all_solutions_end_with_a_proof(solved) -> None:
 def test_what_is_proved_unsatisfiable_and_what_is_not(solved) -> None:
     pytest.importorskip("ortools")
     assert solved(HARD, "-t", "20000")[1] == f"{UNSATISFIABLE}\n"
+    impossible = "var 0..3: x :: output_var; constraint fzn_increasing_int([1, 3, -1]); solve satisfy;"
+    for flags in ([], ["-a"]):
+        assert solved(impossible, "-t", "20000", *flags)[1] == f"{UNSATISFIABLE}\n"
     assert solved(FERMAT, "-t", "300", "--search", "local")[1] == f"{UNKNOWN}\n"
 
 

@@ -224,3 +224,22 @@ def test_a_callback_hears_who_improved_an_objective() -> None:
     assert result.objective is not None
     last = [progress for progress in heard if progress.improved and progress.objective is not None][-1]
     assert (last.objective, last.found_by) == (result.objective["value"], result.found_by)
+
+
+@pytest.mark.parametrize("search", ["auto", "local", "hybrid"])
+@pytest.mark.parametrize("size", [2, 20])
+def test_what_is_false_without_variables_is_a_proof(search: str, size: int) -> None:
+    problem = Problem()
+    x = problem.add_variables(size, range(6))
+    problem.add(x[0] != x[1])
+    problem.add(0)
+    assert solve(problem, search=search, time_limit=2).status == "unsatisfiable"
+    problem.minimize(x[0])
+    assert solve(problem, search=search, time_limit=2).status == "unsatisfiable"
+
+
+def test_a_wish_without_variables_is_no_proof() -> None:
+    problem = Problem()
+    problem.add_variables(2, range(3))
+    problem.add(0, weight=2)
+    assert solve(problem, search="local", time_limit=1).status == "best-effort"

@@ -304,6 +304,8 @@ def status_of(problem: Problem, counted: Violation, objective: dict[str, Any] | 
     constraints alone might hold."""
     asked = problem.objective
     own = asked is not None and asked.expression is not None
+    if counted.hard and is_false_for_good(problem):
+        return "unsatisfiable"
     if outcome.proved and (own or counted.violated):
         return "optimal"
     if counted.violated == 0 and (asked is None or objective is not None):
@@ -311,6 +313,16 @@ def status_of(problem: Problem, counted: Violation, objective: dict[str, Any] | 
     if outcome.refuted and not (asked is not None and asked.may_be_undefined(problem.bounds)):
         return "unsatisfiable"
     return "interrupted" if outcome.interrupted else "best-effort"
+
+
+def is_false_for_good(problem: Problem) -> bool:
+    """Whether something required holds for no assignment since it has no variables, such as `add(0)`."""
+    nothing = np.zeros(problem.num_variables, dtype=np.int64)
+    for block in problem.blocks:
+        empty = (block.arity == 0) & block.terms.hard
+        if empty.any() and (empty & ~block.satisfied(problem.domains, nothing)).any():
+            return True
+    return False
 
 
 def recounted(problem: Problem, positions: npt.NDArray[np.int32], claimed: int) -> Violation:
