@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import safetensors.torch
 import torch
 
+from anycsp import Problem, distributions, solve
 from anycsp.errors import ModelError
 from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model, load_model, save_model
@@ -43,6 +45,25 @@ def test_what_is_saved_is_what_is_loaded(path: Path) -> None:
     assert all(torch.equal(tensor, expected[name]) for name, tensor in model.network().state_dict().items())
     assert (model.temperature, model.runs, model.domain, model.training) == ((2.0, 0.5), 3, 15.0, {"seed": 7})
     assert model.guidance == Guidance((1.0, 4.0), 0.9)
+
+
+def test_a_model_may_have_settings_by_kind_of_problem(path: Path) -> None:
+    clauses, cut, queens = Problem(), Problem(), distributions.draw(distributions.get("queens", n=6), 0, 0)
+    x, y = clauses.add_variable((0, 1)), cut.add_variables(3, (0, 1))
+    clauses.add_clause([(x, 0)])
+    clauses.add_clause([(x, 1)])
+    cut.add(y[0] != y[1])
+    cut.add(y[1] != y[2])
+    own = {"maxsat": {"temperature": (1.9, 0.6), "runs": 1}, "cut": {"guidance": Guidance((0.0,), 1.0)}}
+    save_model(replace(load_model(path), kinds=own), path)
+    model = load_model(path)
+    assert model.kinds == own
+    assert model.suited_to(queens) == model
+    dense, halves = model.suited_to(clauses), model.suited_to(cut)
+    assert (dense.temperature, dense.runs, dense.guidance) == ((1.9, 0.6), 1, model.guidance)
+    assert (halves.temperature, halves.runs, halves.guidance) == (model.temperature, 3, Guidance((0.0,), 1.0))
+    assert solve(clauses, model=model, search="neural", steps=5, presolve=False).runs == 1
+    assert solve(cut, model=model, search="neural", steps=5, presolve=False).runs == 3
 
 
 @pytest.mark.parametrize(
@@ -85,6 +106,9 @@ def test_every_model_of_the_repository_loads(path: Path) -> None:
         ({"search": {"temperature": 1e-300}}, "temperature"),
         ({"search": {"temperature": float("inf")}}, "Infinity|temperature"),
         ({"search": {"guidance": [1, 2]}}, "guidance"),
+        ({"search": {"kinds": {"cuts": {}}}}, "unknown key 'cuts'; 'cut'"),
+        ({"search": {"kinds": {"cut": {"temperature": 0}}}}, "kinds: cut: temperature"),
+        ({"search": {"kinds": {"cut": {"kinds": {}}}}}, "unknown key 'kinds'"),
         ({"policy": {"hidden": 10**9}}, "hidden"),
         ({"policy": {"hidden": 1e9}}, "hidden"),
         ({"policy": {"hidden": True}}, "hidden"),

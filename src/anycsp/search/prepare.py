@@ -109,6 +109,7 @@ def _model(problem: Problem, options: SearchOptions) -> Model:
     assert not isinstance(model, Heuristic), "which asks for compiled search"
     if not isinstance(model, Model):
         model = load_model(choose_model(problem) if model == "auto" else model)
+    model = model.suited_to(problem)
     return model if options.guidance is None else replace(model, guidance=options.guidance)
 
 

@@ -1,7 +1,7 @@
 """Shares of the portfolio before its search begins: a table by kind of problem, and what was learnt beside it.
 
 A share is a part of the time; only their ratios count. On kinds where one strategy is known to be best it keeps nine
-tenths, so that the tree costs at most the rest. Where several race, a problem is compared with families on which every
+tenths, so that the tree costs at most the rest. Where several race, a problem is compared with instances on which every
 member was measured alone (`prior.json`, made by benchmarks/learn_prior.py): a schedule that was surely better on those
 that it resembles replaces the table.
 """
@@ -9,9 +9,10 @@ that it resembles replaces the table.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.model.structure import Kind
+from anycsp.search.features import FEATURES
 
 FloatArray = npt.NDArray[np.float64]
 FILE = Path(__file__).with_name("prior.json")
@@ -44,48 +46,65 @@ class Schedule:
 
 @dataclass(frozen=True)
 class LearnedPrior:
-    """Families, with what each schedule gained on them over the table. A problem weighs them by how near they are and
-    takes the schedule whose gain is largest after doubt: where nothing is near, or they disagree, the table stays."""
+    """Instances of many families, with what each schedule gained on them over the table. A problem weighs them by how
+    near they are and takes the schedule whose gain is largest after doubt: where nothing is near, or they disagree,
+    the table stays."""
 
     schedules: Sequence[Schedule]
     """The first is the table's."""
-    families: Sequence[str]
-    centres: FloatArray
-    """[families, features], each divided by its scale."""
-    gains: FloatArray
-    """[families, schedules]: logarithm of how many times faster than by the table."""
+    goes_by: Sequence[str]
+    """The features that it compares, of `FEATURES`."""
     scale: FloatArray
-    """[features]"""
+    """[features]: what one is divided by."""
+    families: Sequence[str]
+    """[instances]: where each comes from. All families weigh the same, however many instances they have."""
+    points: FloatArray
+    """[instances, features], scaled."""
+    gains: FloatArray
+    """[instances, schedules]: logarithm of how many times faster than by the table."""
     bandwidth: float
-    """Distance at which the weight of a family has fallen by exp(−1/2)."""
+    """Distance at which the weight of an instance has fallen by exp(−1/2)."""
     floor: float
-    """Weight of every family, however far."""
+    """Weight of every instance, however far."""
     doubt: float
-    """Standard deviations between families that are taken off a gain."""
+    """Standard deviations between instances that are taken off a gain."""
 
-    def schedule(self, features: FloatArray, without: str = "") -> Schedule:
-        """For a problem with these features; `without` leaves out a family, to be judged on it."""
-        distance = ((self.centres - features / self.scale) ** 2).sum(axis=1)
-        weight = np.exp(-distance / (2 * self.bandwidth**2)) + self.floor
+    def schedule(self, seen: FloatArray, without: str = "") -> Schedule:
+        """For a problem with these features (all of them); `without` leaves out a family, to be judged on it."""
+        distance = ((self.points - seen[self._columns] / self.scale) ** 2).sum(axis=1)
+        weight = (np.exp(-distance / (2 * self.bandwidth**2)) + self.floor) * self._evenly
         weight *= [family != without for family in self.families]
         weight /= weight.sum()
         mean = weight @ self.gains
         spread = np.sqrt(np.maximum(weight @ self.gains**2 - mean**2, 0))
         best = int(np.argmax(mean - self.doubt * spread))
-        like = dict(zip(self.families, weight.tolist(), strict=True)) if best else {}
+        like: dict[str, float] = {}
+        for family, share in zip(self.families, weight.tolist(), strict=True) if best else ():
+            like[family] = like.get(family, 0.0) + share
         chosen = self.schedules[best]
         return Schedule(chosen.shares, chosen.first_turn, like)
 
+    @cached_property
+    def _columns(self) -> list[int]:
+        return [FEATURES.index(name) for name in self.goes_by]
+
+    @cached_property
+    def _evenly(self) -> FloatArray:
+        count = Counter(self.families)
+        return np.array([1 / count[family] for family in self.families])
+
     def document(self) -> dict[str, Any]:
-        """What the file holds."""
+        """What the file holds: an instance is a row of its features and one of its gains."""
+        families: dict[str, dict[str, list[list[float]]]] = {}
+        for family, point, gain in zip(self.families, self.points, self.gains, strict=True):
+            rows = families.setdefault(family, {"points": [], "gains": []})
+            rows["points"].append(np.round(point, 3).tolist())
+            rows["gains"].append(np.round(gain, 3).tolist())
         return {
-            "scale": self.scale.tolist(),
+            "goes_by": list(self.goes_by), "scale": self.scale.tolist(),
             "bandwidth": self.bandwidth, "floor": self.floor, "doubt": self.doubt,
             "schedules": [{"shares": dict(s.shares), "first_turn": s.first_turn} for s in self.schedules],
-            "families": {
-                family: {"centre": np.round(centre, 3).tolist(), "gains": np.round(gain, 3).tolist()}
-                for family, centre, gain in zip(self.families, self.centres, self.gains, strict=True)
-            },
+            "families": families,
         }  # fmt: skip
 
     @staticmethod
@@ -93,10 +112,11 @@ class LearnedPrior:
         families = document["families"]
         return LearnedPrior(
             [Schedule(s["shares"], s["first_turn"]) for s in document["schedules"]],
-            list(families),
-            np.array([family["centre"] for family in families.values()]),
-            np.array([family["gains"] for family in families.values()]),
+            document["goes_by"],
             np.array(document["scale"]),
+            [name for name, rows in families.items() for _ in rows["points"]],
+            np.array([point for rows in families.values() for point in rows["points"]]),
+            np.array([gain for rows in families.values() for gain in rows["gains"]]),
             document["bandwidth"], document["floor"], document["doubt"],
         )  # fmt: skip
 

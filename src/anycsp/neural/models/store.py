@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ import safetensors.numpy
 from anycsp.errors import ModelError
 from anycsp.formats.files import write_whole
 from anycsp.model.problem import Problem
+from anycsp.model.structure import Kind, kind_of, may_be_satisfiable
 from anycsp.neural import require_torch
 from anycsp.neural.guidance import GUIDANCE, UNGUIDED, Guidance, as_guidance, guidance_json
 from anycsp.neural.temperature import TEMPERATURE, Temperature, as_json, as_temperature, at_domains
@@ -38,12 +40,15 @@ DESCRIPTION: Schema = {
     "search": TABLE,
     "training": TABLE,
 }
-SEARCH: Schema = {
+SETTINGS: Schema = {
     "temperature": TEMPERATURE,
     "runs": whole(1, 1_000_000),
     "guidance": GUIDANCE,
     "domain": number(2, 1 << 31),
 }
+SEARCH: Schema = {**SETTINGS, "kinds": TABLE}
+KINDS: Schema = {name: TABLE for name in ("sat", "maxsat", *(k.name.lower() for k in Kind if k is not Kind.FORMULA))}
+"""What `kinds` may have settings for, by `kind_for`."""
 HISTORY: Schema = {
     "config": TABLE,
     "update": whole(0, 10**12),
@@ -66,6 +71,13 @@ class Model:
     """The size of domains that `temperature` was tuned at and is scaled from; None: it is the same for all."""
     training: dict[str, Any] = field(default_factory=dict)
     """How it was made: distribution, command, seed, minutes, validation results."""
+    kinds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings that replace those above on problems of a kind (`kind_for`): one policy that learned several kinds from
+    teachers with settings of their own needs each of them there."""
+
+    def suited_to(self, problem: Problem) -> Model:
+        """With the settings of the problem's kind, where there are some."""
+        return replace(self, **self.kinds.get(kind_for(problem), {}))
 
     def network(self, device: str = "cpu") -> PolicyNetwork:
         """The policy as a PyTorch module of its own."""
@@ -80,6 +92,14 @@ class Model:
         return at_domains(self.temperature, self.domain, problem.domains.sizes)
 
 
+def kind_for(problem: Problem) -> str:
+    """The kind of a problem as models have settings for it; formulas that cannot all hold are "maxsat"."""
+    kind = kind_of(problem)
+    if kind is Kind.FORMULA:
+        return "sat" if may_be_satisfiable(problem) else "maxsat"
+    return kind.name.lower()
+
+
 def shipped_models() -> list[str]:
     """The names of the models that come with the package."""
     return sorted(path.stem for path in SHIPPED.glob("*.safetensors"))
@@ -92,10 +112,9 @@ def save_model(model: Model, path: str | Path) -> None:
         "format_version": FORMAT_VERSION,
         "policy": model.weights.config.to_json(),
         "search": {
-            "temperature": as_json(model.temperature),
-            "runs": model.runs,
-            "guidance": guidance_json(model.guidance),
+            **_as_written({"temperature": model.temperature, "runs": model.runs, "guidance": model.guidance}),
             **({} if model.domain is None else {"domain": model.domain}),
+            **({"kinds": {kind: _as_written(own) for kind, own in model.kinds.items()}} if model.kinds else {}),
         },
         "training": model.training,
     }
@@ -122,15 +141,20 @@ def load_model(name_or_path: str | Path) -> Model:
     weights = Weights(policy, _read_arrays(path, policy))
     weights.check(path)
     name = path.resolve().parent.name if path.name == RUN_MODEL else path.stem
-    return Model(
-        name,
-        weights,
-        as_temperature(search.get("temperature", 1.0)),
-        search.get("runs", 4),
-        as_guidance(search.get("guidance", UNGUIDED)),
-        search.get("domain"),
-        training,
-    )
+    kinds = {kind: _as_read(own) for kind, own in search.pop("kinds", {}).items()}
+    return Model(name, weights, **_as_read(search), training=training, kinds=kinds)
+
+
+_WRITTEN = {"temperature": as_json, "guidance": guidance_json}
+_READ = {"temperature": as_temperature, "guidance": as_guidance}
+
+
+def _as_written(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _WRITTEN[name](value) if name in _WRITTEN else value for name, value in settings.items()}
+
+
+def _as_read(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _READ[name](value) if name in _READ else value for name, value in settings.items()}
 
 
 def _read_description(path: Path) -> tuple[PolicyConfig, dict[str, Any], dict[str, Any]]:
@@ -146,6 +170,9 @@ def _read_description(path: Path) -> tuple[PolicyConfig, dict[str, Any], dict[st
         raise ModelError(f"{path}: model format version {shown(version)}, this anycsp reads {FORMAT_VERSION}")
     check(description, DESCRIPTION, str(path), ModelError, optional=("search", "training"))
     search = check(description.get("search", {}), SEARCH, f"{path}: search", ModelError, optional=SEARCH)
+    kinds = check(search.get("kinds", {}), KINDS, f"{path}: search: kinds", ModelError, optional=KINDS)
+    for kind, own in kinds.items():
+        check(own, SETTINGS, f"{path}: search: kinds: {kind}", ModelError, optional=SETTINGS)
     training = description.get("training", {})
     known = {name: training[name] for name in HISTORY if name in training}
     check(known, HISTORY, f"{path}: training", ModelError, optional=HISTORY)
