@@ -19,6 +19,7 @@ import click
 
 from anycsp import __version__
 from anycsp.deadline import process_began
+from anycsp.ending import leave
 from anycsp.errors import AnyCSPError
 
 COMMANDS = {
@@ -138,4 +139,4 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may hold any bytes
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # not the line of code that warns
-    sys.exit(run(began=process_began()))
+    leave(run(began=process_began()))

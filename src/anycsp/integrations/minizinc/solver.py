@@ -18,6 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from anycsp.deadline import NEVER, Deadline, process_began
+from anycsp.ending import leave
 from anycsp.errors import AnyCSPError, FormatError
 from anycsp.integrations.minizinc.output import COMPLETE, ERROR, UNKNOWN, UNSATISFIABLE, solution
 
@@ -245,7 +246,7 @@ def run(arguments: Sequence[str] | None = None, began: float | None = None) -> i
 def main() -> NoReturn:
     code = run(began=process_began())
     sys.stdout.flush()
-    sys.exit(code)
+    leave(code)
 
 
 if __name__ == "__main__":

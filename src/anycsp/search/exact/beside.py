@@ -18,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.deadline import Deadline
+from anycsp.ending import end
 from anycsp.engine import WORST, Engine, Improvement, OneBest
 from anycsp.errors import AnyCSPError
 from anycsp.model.problem import Problem
 from anycsp.search.bound import BoundedProblem
 from anycsp.search.branching import Branching, guide
-from anycsp.search.exact.cp_sat import STOPPING, CpSat
+from anycsp.search.exact.cp_sat import CpSat
 from anycsp.search.exact.engine import bound_of, has_objective, score_of_value, scored
 from anycsp.search.exact.model import cp_model
 from anycsp.search.exact.neighbourhoods import Neighbourhoods, machines_of, restricted
@@ -125,16 +126,17 @@ class Partner:
         return None if self._prover is None else bound_of(self.problem, self._prover)
 
     def close(self) -> None:
-        """End the threads and wait for them; one that still imports OR-Tools ends by itself right after."""
+        """End the threads; one that still imports OR-Tools ends by itself right after."""
         self._stopped.set()
-        while any(thread.is_alive() for thread in self._threads) and not self._importing:
-            with self._lock:
-                self._lock.notify_all()
-                running = list(self._running.values())
-            for solver in running:
-                solver.request_stop()
-            for thread in self._threads:
-                thread.join(STOPPING)
+        if not self._importing:
+            end(self._threads, self._request_stop)
+
+    def _request_stop(self) -> None:
+        with self._lock:
+            self._lock.notify_all()
+            running = list(self._running.values())
+        for solver in running:
+            solver.request_stop()
 
     # ── the threads ──────────────────────────────────────────────────────────────────────────────────
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,6 @@ from anycsp.search.exact.translation import Positions, Translation
 
 FOREVER = 1e9
 """Seconds of a solve without a deadline."""
-STOPPING = 0.01
-"""Seconds between two requests to stop: one that comes before CP-SAT listens is lost."""
 
 
 class CpSat:
@@ -80,9 +77,3 @@ class CpSat:
     def request_stop(self) -> None:
         self._stopped = True
         self._solver.stop_search()
-
-    def stop(self, thread: threading.Thread) -> None:
-        """End the solve that runs in this thread, and wait until the thread has ended."""
-        while thread.is_alive():
-            self.request_stop()
-            thread.join(STOPPING)

@@ -1,7 +1,7 @@
 """Exact search: OR-Tools' CP-SAT behind the face of an engine. It proves what it says.
 
 CP-SAT runs in a thread of its own, and every solution is handed over as it comes. The thread ends with the search:
-`close` tells it to, and waits.
+`close` tells it to (`anycsp.ending`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.deadline import NEVER, Deadline
+from anycsp.ending import end
 from anycsp.engine import WORST, Improvement, OneBest
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem, Violation
@@ -104,7 +105,7 @@ class ExactSearch(OneBest):
 
     def close(self) -> None:
         if self._thread is not None and self._solver is not None:
-            self._solver.stop(self._thread)
+            end([self._thread], self._solver.request_stop)
 
     # ── the thread ───────────────────────────────────────────────────────────────────────────────────
 
