@@ -1,11 +1,13 @@
 """Every neural path computes where its tensors lie. Without a GPU that is checked in two ways: on the `meta` device,
-which knows shapes only, and on fake tensors that claim to be on one, where mixing devices is an error as it would be
+which knows shapes only, and on fake tensors that claim to be on a GPU, where mixing devices is an error as it would be
 there. Where there is a GPU, it computes what the processor does."""
 
 from __future__ import annotations
 
+import ctypes
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +33,12 @@ from anycsp.training.trainer import Trainer
 from anycsp.training.walk import Batch, SearchState
 
 RUNS, HIDDEN = 2, 8
-ELSEWHERE = "cuda" if torch.version.cuda else "meta"
-"""Where fake tensors claim to be; a torch without CUDA cannot index those of a GPU, but those of any other device."""
+GUARD = """
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+C10_REGISTER_GUARD_IMPL(CUDA, c10::impl::NoOpDeviceGuardImpl<c10::DeviceType::CUDA>)
+"""
+"""What a torch that was built without CUDA lacks for fake tensors of a GPU: something that switches to a device. One
+that was built with it puts the same in its place where there is no GPU."""
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 
 
@@ -62,6 +68,35 @@ def mixed() -> Problem:
 PROBLEMS = [formula, coloring, mixed]
 
 
+@pytest.fixture(scope="module")
+def guard(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Fake tensors of a GPU can be made and used here."""
+    if torch.version.cuda:
+        return
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("a torch without CUDA needs a compiler to pretend that there is a GPU")
+    folder, torch_folder = tmp_path_factory.mktemp("guard"), Path(torch.__file__).parent
+    (folder / "guard.cpp").write_text(GUARD)
+    paths = [f"-I{torch_folder / 'include'}", f"-L{torch_folder / 'lib'}"]
+    files = [str(folder / "guard.cpp"), "-o", str(folder / "guard.so")]
+    subprocess.run([compiler, "-std=c++20", "-shared", "-fPIC", *paths, *files, "-lc10"], check=True)
+    ctypes.CDLL(str(folder / "guard.so"))
+
+
+@pytest.fixture(scope="module")
+def cell() -> Iterator[None]:
+    """The shapes of the one kernel that only a GPU has: torch knows none for it."""
+
+    def fused(gates: Tensor, of_state: Tensor, state: Tensor, *biases: Tensor | None) -> tuple[Tensor, Tensor]:
+        return torch.empty_like(state), gates.new_empty(state.shape[0], 5 * state.shape[1])
+
+    library = torch.library.Library("aten", "IMPL", "Meta")
+    library.impl("_thnn_fused_gru_cell", fused)
+    yield
+    library._destroy()
+
+
 @pytest.fixture(params=["shapes", "devices"])
 def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[torch.device]:
     """Arrays of the topology become tensors there, without their content."""
@@ -71,8 +106,22 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
     monkeypatch.setattr(TensorGraph, "tensor", placed)
     monkeypatch.setattr(labels_module.Slots, "tensor", placed)
-    with FakeTensorMode() if request.param == "devices" else nullcontext():
-        yield torch.device(ELSEWHERE if request.param == "devices" else "meta")
+    if request.param == "shapes":
+        yield torch.device("meta")
+    else:
+        for needed in ("guard", "cell"):
+            request.getfixturevalue(needed)
+        with FakeTensorMode():
+            yield torch.device("cuda")
+
+
+def test_tensors_of_two_devices_do_not_mix(guard: None) -> None:
+    """What the tests below rely on: a tensor that was left on the processor fails them."""
+    with FakeTensorMode():
+        there, index = torch.zeros(4, 3, device="cuda"), torch.zeros(2, dtype=torch.int64, device="cuda")
+        assert there[index].device.type == "cuda"
+        with pytest.raises(RuntimeError, match="cuda:0 and cpu"):
+            there + torch.zeros(4, 3)
 
 
 def placed_network(config: PolicyConfig, device: torch.device) -> PolicyNetwork:

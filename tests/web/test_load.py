@@ -23,7 +23,9 @@ SECONDS = float(os.environ.get("ANYCSP_LOAD_SECONDS", "15"))
 EXAMPLES_DRAWN = os.environ.get("ANYCSP_REQUESTS", "5")
 """Requests to each part of the interface; the full measurement draws 100."""
 MOST_MEMORY = 400 << 20
-"""Bytes of the server process after all of it: about 100 when it starts, and what it keeps of finished jobs."""
+"""Bytes of the server process at any time: about 100 when it starts, and what it keeps of finished jobs."""
+MOST_MEMORY_OF_A_JOB = 2048 << 20
+"""Bytes of one of its processes: the default of `anycsp serve --memory`."""
 
 
 def children(process: int) -> list[int]:
@@ -35,6 +37,14 @@ def children(process: int) -> list[int]:
         except (OSError, ValueError, IndexError):
             continue
     return found
+
+
+def resident(process: int) -> int:
+    """Bytes; none of a process that has just ended."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
 
 
 def visit(address: str, number: int, until: float, ends: list[str], failures: list[str]) -> None:
@@ -87,25 +97,30 @@ def test_many_visitors_at_once_break_nothing() -> None:
         ]
         for thread in threads:
             thread.start()
-        most = 0
+        most, of_server, of_job, began = 0, [resident(server)], 0, time.monotonic()
         while any(thread.is_alive() for thread in threads):
-            most = max(most, len(children(server)))
+            working = children(server)
+            most, of_job = max(most, len(working)), max([of_job, *map(resident, working)])
+            of_server.append(resident(server))
             time.sleep(0.2)
+        lasted = time.monotonic() - began
         for thread in threads:
             thread.join()
         deadline = time.monotonic() + PATIENCE
         while children(server) and time.monotonic() < deadline:
             time.sleep(0.2)
         assert children(server) == [], "every search has ended"
-        resident = int(Path(f"/proc/{server}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        print(
-            f"{len(ends)} jobs, {ends.count('done')} done, {ends.count('stopped')} stopped, {most} processes at most,"
-        )
-        print(f"{resident >> 20} MB of the server")
+        with visitor(address) as client:
+            assert client.get("/api/queue").json() == {"waiting": 0, "running": 0}
+        megabytes = [size >> 20 for size in (of_server[0], max(of_server), resident(server), of_job)]
+        print(f"{len(ends)} jobs in {lasted:.0f} s, {ends.count('done')} done, {ends.count('stopped')} stopped")
+        print("server at first {} MB, at most {} MB, at the end {} MB; a job at most {} MB".format(*megabytes))
+        print(f"{most} processes at most")
     assert failures == []
     assert ends
     assert most <= 2 + 2, "two searches and two problems being read"
-    assert resident < MOST_MEMORY
+    assert max(of_server) < MOST_MEMORY
+    assert of_job < MOST_MEMORY_OF_A_JOB
 
 
 @pytest.mark.slow
