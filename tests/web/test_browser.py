@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from repository import ROOT
-from serving import PATIENCE, served
+from serving import PATIENCE, served, visitor
 
 from anycsp.cli import run
 
@@ -52,6 +52,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     (run_folder / "references.json").write_text(json.dumps([{**held, "unsatisfied": {"20": 14.0, "100": 14.0}}]))
     row = {"solved": 0.5, "seconds": 0.1, "quality": 1.5, "faster": "1.7 (1.2 to 2.4)", "best": True}
     (run_folder / "lesson.json").write_text(json.dumps({"rows": [{"name": "tuned", **row}]}))
+    (run_folder / "config.toml").write_text('distribution = "coloring"\n')
     for suffix in (".safetensors", ".json"):
         shutil.copy(model.with_suffix(suffix), run_folder / f"best{suffix}")
     return run_folder.parent
@@ -118,7 +119,7 @@ def choose(browser: Driver, row: str, key: str, value: str) -> None:
 
 
 def states(browser: Driver) -> list[str]:
-    return [panel.get_attribute("data-state") for panel in browser.find_elements(By.CSS_SELECTOR, ".panel")]
+    return [panel.get_attribute("data-state") for panel in browser.find_elements(By.CSS_SELECTOR, "#panels .panel")]
 
 
 def improvements(browser: Driver) -> list[dict[str, str]]:
@@ -156,7 +157,7 @@ def test_watch_the_curve_fall_stop_download_and_check(page: Driver, address: str
     until(page, lambda: len(improvements(page)) > 2)
     until(page, lambda: "running" in shown(page, ".panel .state").text)
     screenshot(page, "running")
-    drawn = shown(page, "#curve path.series").get_attribute("d")
+    drawn = page.execute_script("return document.querySelector('#curve path.series').getAttribute('d')")
     assert "V" in drawn, "a step down"
     shown(page, ".panel .bar button").click()  # Stop
     until(page, lambda: states(page) == ["stopped"])
@@ -170,6 +171,17 @@ def test_watch_the_curve_fall_stop_download_and_check(page: Driver, address: str
     until(page, lambda: answer.exists() and problem.exists())
     assert json.loads(answer.read_text())["status"] == "interrupted"
     assert run(["check", str(problem), str(answer)]) == 0
+
+
+@pytest.mark.parametrize("leave", ["reload", "elsewhere"])
+def test_a_search_ends_when_its_page_is_left(page: Driver, address: str, leave: str) -> None:
+    pick(page, "maxsat")
+    choose(page, "a", "seconds", "600")
+    shown(page, "#start").click()
+    until(page, lambda: "running" in shown(page, ".panel .state").text)
+    page.refresh() if leave == "reload" else page.get("about:blank")
+    with visitor(address) as client:
+        until(page, lambda: client.get("/api/queue").json() == {"waiting": 0, "running": 0})
 
 
 def test_compare_two_searches_and_replay_one(page: Driver) -> None:
@@ -225,6 +237,18 @@ def test_an_upload_is_searched(page: Driver) -> None:
     until(page, lambda: states(page) == ["done"])
     assert shown(page, ".panel .state").text.startswith("satisfied: 0 violated")
     assert shown(page, ".panel canvas").get_attribute("aria-label") == "Graph: 0 of 15 edges in conflict"
+
+
+def test_a_file_can_be_dropped_anywhere(page: Driver) -> None:
+    page.execute_script(
+        """
+        const data = new DataTransfer();
+        data.items.add(new File([arguments[0]], "petersen.col"));
+        document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+        """,
+        (ROOT / "examples" / "petersen.col").read_text(),
+    )
+    until(page, lambda: "10 variables, 15 constraints" in shown(page, "#loaded").text)
 
 
 def test_everything_is_done_by_keyboard(page: Driver) -> None:
@@ -294,6 +318,12 @@ def test_training_runs_are_shown_and_their_policy_searches(page: Driver, runs: P
     assert "80 updates" in shown(page, "#training-view [role=status]").text
     assert "tuned (kept)" in shown(page, "#training-view table").text
     assert "the default search" in shown(page, "#training-view figure").text
+    shown(page, ".watch-policy").click()
+    panel = until(page, lambda: shown(page, "#training-view .panel"))
+    until(page, lambda: panel.get_attribute("data-state") == "done")
+    assert panel.find_element(By.CSS_SELECTOR, "canvas").get_attribute("aria-label").startswith("Graph: ")
+    assert "model sat" in panel.find_element(By.CSS_SELECTOR, ".state").text
+    assert page.find_elements(By.CSS_SELECTOR, "#training-view .curve path.series")
     screenshot(page, "training")
     assert serious(page) == []
     with open(runs / "sat" / "train.csv", "a") as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,6 +92,34 @@ def test_from_an_upload_to_an_answer_that_the_checker_confirms(server: TestClien
 def test_an_example_is_there_as_a_file(server: TestClient) -> None:
     facts = server.post("/api/examples/sudoku").json()
     assert json.loads(server.get(f"/api/problems/{facts['id']}/file").content)["format"] == "anycsp"
+
+
+def test_a_policy_is_watched_on_a_problem_such_as_it_trains_on(tmp_path: Path, model: Path) -> None:
+    for name, text in {
+        "plain": 'distribution = "queens"\nparameters = { n = 8 }\n',
+        "hook": 'distribution = "python:os:getcwd"\n',
+        "broken": "distribution = [",
+        "unsaid": "",
+    }.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.csv").write_text("update,minutes,return\n1,0.1,0.5\n")
+        if text:
+            (tmp_path / name / "config.toml").write_text(text)
+    for suffix in (".safetensors", ".json"):
+        shutil.copy(model.with_suffix(suffix), tmp_path / "plain" / f"best{suffix}")
+    with serving(runs=tmp_path) as client:
+        numbers = {run["name"]: run["number"] for run in client.get("/api/runs").json()}
+        first, second = (client.post(f"/api/runs/{numbers['plain']}/problem").json() for _ in range(2))
+        assert (first["variables"], first["format"]) == (8, "json")
+        files = [client.get(f"/api/problems/{facts['id']}/file").content for facts in (first, second)]
+        assert files[0] != files[1], "another one every time"
+        job = submitted(client, first["id"], search="neural", model="run:plain", seconds=5)
+        assert ended(client, job)["state"] == "done"
+        for name, code in {"hook": 422, "broken": 422, "unsaid": 404}.items():
+            refused = client.post(f"/api/runs/{numbers[name]}/problem")
+            assert refused.status_code == code
+            assert str(tmp_path) not in refused.json()["detail"]
+        assert client.post("/api/runs/99/problem").status_code == 404
 
 
 @pytest.mark.parametrize(

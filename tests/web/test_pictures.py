@@ -8,8 +8,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from anycsp import Problem, element, solve, total
+from anycsp import Problem, clock, element, solve, total
 from anycsp.distributions import draw, get
+from anycsp.engine import Improvement
 from anycsp.formats import read_text, to_text
 from anycsp.model.builders import coloring_problem
 from anycsp.model.problem import Problem as AnyProblem
@@ -22,6 +23,7 @@ from anycsp.pictures.layout import by_distances, placed
 from anycsp.pictures.picture import LARGEST_NODES
 from anycsp.pictures.route import Route
 from anycsp.pictures.schedule import Schedule
+from anycsp.search.driver import Progress
 from anycsp.web.gallery import EXAMPLES
 
 
@@ -188,6 +190,56 @@ def test_a_film_ends_with_the_answer_and_tells_every_run() -> None:
         soft = event["frame"]["soft"]  # type: ignore[index]
         assert len(soft["sure"]) == problem.num_variables
         assert all(0 <= percent <= 100 for percent in soft["sure"])
+
+
+def test_a_film_shows_what_a_network_that_advises_leans_to() -> None:
+    problem = draw(get("sat", n=150, density=[[5.0, 5.0]]), 0, 0)  # too many clauses to be satisfied at once
+    events: list[dict[str, object]] = []
+    film = Film(picture_of(problem), events.append)
+    film.begin(problem)
+    solve(problem, search="hybrid", steps=200, seed=1, callback=film)
+    leant = [event["frame"]["soft"] for event in events if "soft" in event.get("frame", {})]  # type: ignore
+    assert leant
+    assert all(len(soft["sure"]) == problem.num_variables for soft in leant)
+
+
+def progress(seconds: float, violated: int | None) -> Progress:
+    """A look at a search that has found something, or not."""
+    found = [] if violated is None else [Improvement(1, seconds, 0, 0, violated, violated, 0, violated, "tabu")]
+    best = lambda: np.zeros(2, dtype=np.int32)  # noqa: E731
+    return Progress(
+        1, seconds, violated or 0, 0.0, 0, bool(found), found_by="tabu", improvements=tuple(found), best=best
+    )
+
+
+def test_what_came_too_soon_after_another_is_told_a_little_later() -> None:
+    problem = coloring_problem(2, np.array([[0, 1]]), 2)
+    events: list[dict[str, object]] = []
+    film = Film(picture_of(problem), events.append)
+    film.begin(problem)
+
+    def told() -> list[object]:
+        return [event["violated"] for event in events if event["event"] == "point"]
+
+    film(progress(1.0, 9))
+    film(progress(1.001, 8))
+    film(progress(1.002, 7))
+    assert told() == [9]
+    film(progress(1.05, None))
+    assert told() == [9, 7]
+    film(progress(1.1, None))
+    assert told() == [9, 7]
+
+
+def test_the_first_moments_of_a_search_have_more_frames() -> None:
+    problem = EXAMPLES["grid"].build()
+    events: list[dict[str, object]] = []
+    film = Film(picture_of(problem), events.append)
+    film.begin(problem)
+    with clock.cpu_time():  # whoever else uses the machine
+        solve(problem, search="neural", steps=40, callback=film, threads=1)
+    early = [event for event in events if event["event"] == "frame" and event["seconds"] < 0.4]  # type: ignore
+    assert len(early) > 8, "eight are all that fit with a twentieth of a second between them"
 
 
 def test_a_film_of_a_long_search_stays_short() -> None:

@@ -21,6 +21,8 @@ Tell = Callable[[Event], None]
 FRAME_GAP, FRAMES_PER_GAP = 0.05, 100
 """Seconds between two frames: faster nobody sees. After so many the gap doubles, so that a long search has a few
 hundred frames and not thousands."""
+EARLY_SHARE = 0.125
+"""A gap is no longer than this share of the time so far: replayed, the first moments of a search are worth seeing."""
 POINT_GAP, POINTS_PER_GAP = 0.01, 200
 """The same for the points of every run's curve."""
 TICK_SECONDS = 0.5
@@ -35,7 +37,7 @@ class Gap:
         self._count, self._last = 0, -1.0
 
     def over(self, now: float) -> bool:
-        wait = self._first * 2.0 ** (self._count // self._often)
+        wait = min(self._first * 2.0 ** (self._count // self._often), EARLY_SHARE * now)
         if self._last >= 0 and now - self._last < wait:
             return False
         self._count, self._last = self._count + 1, now
@@ -87,12 +89,14 @@ class Film:
                             progress.violated_weight, progress.hard_violated, progress.objective,
                             progress.found_by)]  # fmt: skip
         for point in found:
-            run = point["run"]
-            if self._points.setdefault(run, Gap(POINT_GAP, POINTS_PER_GAP)).over(point["seconds"]):
-                self._held.pop(run, None)
-                self._tell(point)
-            else:
-                self._held[run] = point
+            self._held[point["run"]] = point
+            self._tell_held(point["run"], point["seconds"])
+        for run in list(self._held):  # nothing better came, and it is time to tell
+            self._tell_held(run, self._before + progress.seconds)
+
+    def _tell_held(self, run: int, seconds: float) -> None:
+        if self._points.setdefault(run, Gap(POINT_GAP, POINTS_PER_GAP)).over(seconds):
+            self._tell(self._held.pop(run))
 
     def _gain(self, improvement: Improvement) -> float | None:
         """The cut, cost or gain that the violated weight is another word for; None where there is no such word."""

@@ -21,6 +21,9 @@ from anycsp.search.result import Answer, TracePoint
 
 SLICE_SECONDS = 0.05
 """How long an engine runs before the driver looks at clock, callback and stop request."""
+FIRST_SLICE, SLICE_SHARE = 0.002, 0.125
+"""Where a network is watched it runs for this share of the seconds so far, and no shorter than this: a small problem is
+solved within one of the slices above, and whoever watches wants to see how."""
 
 
 Positions = npt.NDArray[np.int32]
@@ -62,7 +65,7 @@ class Progress(Answer):
     """What every run found since the last call that is better than all it had seen. None of them where a search for an
     objective has an assignment that violates nothing: they are about its next demand then."""
     leaning: Callable[[], Leaning] | None = field(default=None, repr=False, compare=False)
-    """Gives what a network that searches alone leans to now; None for other searches."""
+    """Gives what a network leans to now; None where none has made a step since the last call."""
     problem: Problem | None = field(default=None, repr=False, compare=False)
     """What is searched."""
     best: Callable[[], Positions] | None = field(default=None, repr=False, compare=False)
@@ -114,17 +117,18 @@ def drive(
     *,
     whole: Callable[[Positions], Positions] = lambda positions: positions,
     all_required: bool = False,
-    leaning: Callable[[int], Leaning] | None = None,
+    leaning: Callable[[int], Callable[[], Leaning] | None] | None = None,
 ) -> Outcome:
     """Run a started engine of one instance. `whole` leads from its positions to those of the problem, for a callback
-    that asks for them; `leaning` tells what a run of a network leans to. Where everything is required the engine knows
-    nothing hard, and each violated constraint is a hard one."""
+    that asks for them; `leaning` leads to what a network leans to, given the run with the best. Where everything is
+    required the engine knows nothing hard, and each violated constraint is a hard one."""
     began = clock.now()
     best: Improvement | None = None
     trace: list[TracePoint] = []
     interrupted = False
     step_seconds = 0.0  # of the last steps: none can be cut short, so none is begun that would end too late
     proving = engine if isinstance(engine, ProvingEngine) else None
+    unwatched = callback is None or leaning is None
     while True:
         improved = False
         value, bound = (None, None) if proving is None else (proving.value, proving.bound)
@@ -146,7 +150,7 @@ def drive(
                 found = partial(whole, engine.best_positions()[best.run].copy())
             state = Progress(
                 engine.steps, elapsed, best.violated, best.weight, best.hard, improved, value, bound, best.found_by,
-                tuple(news), None if leaning is None else partial(leaning, best.run), best=found,
+                tuple(news), None if leaning is None else leaning(best.run), best=found,
             )  # fmt: skip
             interrupted = callback(state) is True
         interrupted = interrupted or limits.stop.is_set()
@@ -157,12 +161,17 @@ def drive(
             return Outcome(best, trace, elapsed, interrupted, engine.refuted, proved)
         try:
             asked = clock.now()
-            taken = engine.advance(steps_left, min(SLICE_SECONDS, seconds_left))
+            taken = engine.advance(steps_left, min(seconds_left, SLICE_SECONDS if unwatched else _early(elapsed)))
             step_seconds = (clock.now() - asked) / taken if taken else 0.0
         except KeyboardInterrupt:
             limits.stop.set()
         except OutOfTime:
             step_seconds = math.inf  # a constraint took too long: what was found before is the answer
+
+
+def _early(elapsed: float) -> float:
+    """Seconds until the next look at a network."""
+    return min(SLICE_SECONDS, max(FIRST_SLICE, SLICE_SHARE * elapsed))
 
 
 def trace_point(best: Improvement, bound: float | None = None) -> TracePoint:

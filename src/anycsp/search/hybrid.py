@@ -110,6 +110,8 @@ class HybridSearch:
         self._began = clock.now()
         self._earlier = 0
         self._network = None
+        self._stepped = False
+        """Whether the network has made a step since somebody asked for its advice."""
         self._begins = None if positions is None else np.asarray(positions, dtype=np.int32)
         self._step_seconds = 0.0
         self._improvements: list[Improvement] = []
@@ -172,6 +174,7 @@ class HybridSearch:
         self._network.advance(1, math.inf)
         self._step_seconds = clock.now() - began
         self._of_advice += self._step_seconds
+        self._stepped = True
         self._collect(self._network, self._network_began)
         if self._network.steps >= ADVICE_STEPS:
             self._burst_began = clock.now() - self._began
@@ -221,6 +224,11 @@ class HybridSearch:
             better = scores[:, 0] < self._scores[:, 0]
             self._scores[better] = scores[better]
             self._positions[better] = engine.best_positions()[better]
+
+    def advice(self) -> NeuralEngine | None:
+        """The network, where it has made a step since this was last asked."""
+        stepped, self._stepped = self._stepped, False
+        return self._network if stepped else None
 
     def improvements(self) -> list[Improvement]:
         new, self._improvements = self._improvements, []

@@ -11,13 +11,28 @@ from anycsp.engine import Engine
 from anycsp.neural.cooling import CoolingEngine
 from anycsp.neural.engine_native import NativeEngine
 from anycsp.search.driver import Leaning
+from anycsp.search.hybrid import HybridSearch
 from anycsp.search.prepare import Prepared
 
 
-def leaning_of(engine: Engine, prepared: Prepared) -> Callable[[int], Leaning] | None:
-    """A function of the run; None where no network searches alone, or not by the native engine."""
+def leaning_of(engine: Engine, prepared: Prepared) -> Callable[[int], Callable[[], Leaning] | None] | None:
+    """From the run with the best to what the network leans to there; None where no network searches, or not by the
+    native engine."""
+    if isinstance(engine, HybridSearch):
+        return lambda run: _advice(engine.advice(), prepared)
+    network = _native(engine)
+    return None if network is None else lambda run: partial(_leaning, network, prepared, run)
+
+
+def _advice(network: Engine | None, prepared: Prepared) -> Callable[[], Leaning] | None:
+    """Of its runs the one that is best."""
+    native = _native(network)
+    return None if native is None else partial(_leaning, native, prepared, int(native.best_score()[:, 0].argmin()))
+
+
+def _native(engine: Engine | None) -> NativeEngine | None:
     network = engine.engine if isinstance(engine, CoolingEngine) else engine
-    return partial(_leaning, network, prepared) if isinstance(network, NativeEngine) else None
+    return network if isinstance(network, NativeEngine) else None
 
 
 def _leaning(network: NativeEngine, prepared: Prepared, run: int) -> Leaning:

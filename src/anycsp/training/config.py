@@ -23,6 +23,8 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found]
 
 
+RUN_CONFIG = "config.toml"
+"""What the folder of a run keeps its settings in."""
 SETTINGS: Schema = {
     "distribution": TEXT,
     "parameters": TABLE,

@@ -32,7 +32,7 @@ from anycsp.neural.weights import PolicyConfig, parameter_shapes, widened
 from anycsp.schema import shown
 from anycsp.training import checkpoint, references
 from anycsp.training.checkpoint import Counters, Expected, check_tensors
-from anycsp.training.config import ConfigError, TrainingConfig
+from anycsp.training.config import RUN_CONFIG, ConfigError, TrainingConfig
 from anycsp.training.distributed import ALONE, Ranks
 from anycsp.training.logs import NoLog, RunLog
 from anycsp.training.memory import keep_freed_memory
@@ -113,7 +113,7 @@ class Trainer:
     def _run(self, stop: threading.Event, quiet: bool) -> None:
         if self.ranks.first:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(self.folder / "config.toml", self.config.to_toml())
+            write_whole(self.folder / RUN_CONFIG, self.config.to_toml())
         recent: list[dict[str, float]] = []
         saved_at = self.counters.seconds
         stopped = False  # at some rank: all leave the loop at the same update

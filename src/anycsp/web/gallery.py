@@ -53,8 +53,8 @@ def _tour(cities: int) -> Problem:
 
 EXAMPLES: dict[str, Example] = {
     "grid": Example(
-        "Grid", "Two colours on a grid of 16 by 16, by the network: regions grow until one is left.",
-        partial(_grid, 16),
+        "Grid", "Two colours on a grid of 32 by 32, by the network: regions grow until one is left.",
+        partial(_grid, 32),
     ),
     "coloring": Example(
         "Graph colouring", "300 vertices, 3 colours, near the density where colourings vanish.",

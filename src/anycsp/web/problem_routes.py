@@ -57,7 +57,7 @@ LATER: dict[int | str, dict[str, Any]] = {
 async def pick(server: Shared, name: schemas.ExampleName) -> schemas.Facts:
     """Pick an example."""
     identity, file = server.store.new_file()
-    return await server.admit(Kept(identity, file, name, None))
+    return await server.admit(Kept(identity, file, example=name))
 
 
 BYTES = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
@@ -83,7 +83,7 @@ async def upload(
         await server.store.receive(request.stream(), file)
     except TooLong:
         raise too_long from None
-    return await server.admit(Kept(identity, file, None, format))
+    return await server.admit(Kept(identity, file, format=format))
 
 
 @router.get("/api/problems/{id}/file", response_class=FileResponse, responses=refusals(404))

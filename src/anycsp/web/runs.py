@@ -7,12 +7,17 @@ import re
 from pathlib import Path
 from typing import Any
 
+from anycsp.errors import AnyCSPError
+from anycsp.model.problem import Problem
 from anycsp.neural.models.store import RUN_MODEL
 from anycsp.schema import parse_json
+from anycsp.training.config import RUN_CONFIG
 from anycsp.tuning.learn import LESSON
 
 MOST_ROWS = 2000
 """Points of a curve: more are thinned, the last one kept."""
+DRAWN_SEED = 28
+"""Any but that of the validation set: what is shown is new to the policy and to the choice of the best one."""
 LONGEST_FILE = 64 << 20
 NAME = re.compile(r"[A-Za-z0-9._-]{1,80}")
 """What the folder of a run may be called to be shown: a visitor may say the name."""
@@ -30,6 +35,22 @@ def _is_run(folder: Path) -> bool:
 
 def has_model(folder: Path) -> bool:
     return (folder / RUN_MODEL).exists()
+
+
+def can_draw(folder: Path) -> bool:
+    """Whether it says what it trains on."""
+    return (folder / RUN_CONFIG).exists()
+
+
+def drawn(folder: Path, number: int) -> Problem:
+    """A problem such as the run is validated on."""
+    from anycsp.distributions import draw
+    from anycsp.training.config import TrainingConfig
+
+    config = TrainingConfig.read(folder / RUN_CONFIG)
+    if config.hooks():
+        raise AnyCSPError("this run draws its problems by a Python function, which the server does not call")
+    return draw(config.validation_distribution(), DRAWN_SEED, number)
 
 
 def columns(path: Path) -> dict[str, list[float]]:

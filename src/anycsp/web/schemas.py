@@ -114,6 +114,8 @@ class RunCard(BaseModel):
     updates: int
     minutes: float
     has_model: bool
+    can_draw: bool
+    """Whether a problem can be drawn such as it is validated on."""
 
 
 class Reference(BaseModel):

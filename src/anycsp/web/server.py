@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +34,8 @@ class Server:
         self.settings = settings
         self.store, self.queue = Store(folder, settings), Queue(settings)
         self.followers = 0
+        self.drawn = 0
+        """Problems that were drawn for training runs: each gets the next number."""
 
     def models(self) -> dict[str, str]:
         """What a visitor may name, and what that is for the search."""
@@ -56,6 +59,7 @@ class Server:
         """What a worker is told."""
         return {
             "action": action, "example": kept.example, "file": str(kept.file), "format": kept.format,
+            "drawn": None if kept.drawn is None else [str(kept.drawn[0]), kept.drawn[1]],
             "memory": self.settings.memory, "threads": self.settings.threads, "seconds": 0, **own,
         }  # fmt: skip
 
@@ -70,7 +74,7 @@ class Server:
             kept.file.unlink(missing_ok=True)
             raise HTTPException(422, facts["message"])
         in_use = {Path(job.request["file"]) for job in self.queue.jobs.values() if not job.over}
-        self.store.keep(Kept(kept.id, kept.file, kept.example, kept.format, facts), in_use)
+        self.store.keep(replace(kept, facts=facts), in_use)
         return schemas.Facts(id=kept.id, **{key: facts[key] for key in facts if key != "event"})
 
 

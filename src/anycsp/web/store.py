@@ -17,12 +17,15 @@ class TooLong(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """A problem: an example by its name, or an upload; the file is there in either case."""
+    """A problem: an upload, or one that a worker makes; the file is there in either case."""
 
     id: str
     file: Path
-    example: str | None
-    format: str | None
+    example: str | None = None
+    """The name of the example that it is."""
+    drawn: tuple[Path, int] | None = None
+    """The training run that it is drawn for, and its number among those."""
+    format: str | None = None
     """What the visitor says it is; None where that is to be found out."""
     facts: dict[str, Any] = field(default_factory=dict)
 

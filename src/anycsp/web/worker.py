@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 UPLOAD = "file"
 """What messages call an upload, whose path is nobody's business."""
+RUN = "run"
+"""The same for the folder of a training run."""
 LONGEST_MESSAGE = 300
 READ_CPU_SECONDS = 60
 """Processor time beyond that of the search, for starting, reading, presolve and writing."""
@@ -87,7 +89,9 @@ def _mapped_bytes() -> int:
 
 
 def _message(error: Exception, request: dict[str, Any]) -> str:
-    text = str(error).replace(request.get("file") or UPLOAD, UPLOAD)
+    text = str(error).replace(request["file"], UPLOAD)
+    if request["drawn"] is not None:
+        text = text.replace(request["drawn"][0], RUN)
     return text if len(text) <= LONGEST_MESSAGE else text[:LONGEST_MESSAGE] + "…"
 
 
@@ -98,12 +102,13 @@ def _source(request: dict[str, Any]) -> Source:
 
 
 def _inspect(request: dict[str, Any], tell: Tell) -> None:
-    """What there is to know before a search. An example is written to the file, for those who want to have it."""
+    """What there is to know before a search. What is made here is written to the file, for those who want to have
+    it."""
     from anycsp.formats import detect, parse, write
 
-    problem: Problem
-    if request["example"] is not None:
-        problem, name, takes_colors = _example(request["example"]), "json", False
+    problem = _made(request)
+    if problem is not None:
+        name, takes_colors = "json", False
         write(problem, request["file"], "json")
     else:
         source = _source(request)
@@ -120,10 +125,18 @@ def _inspect(request: dict[str, Any], tell: Tell) -> None:
     )  # fmt: skip
 
 
-def _example(name: str) -> Problem:
-    from anycsp.web.gallery import EXAMPLES
+def _made(request: dict[str, Any]) -> Problem | None:
+    """An example, or a problem drawn for a training run, the same every time; None where there is an upload to read."""
+    if request["example"] is not None:
+        from anycsp.web.gallery import EXAMPLES
 
-    return EXAMPLES[name].build()
+        return EXAMPLES[request["example"]].build()
+    if request["drawn"] is not None:
+        from anycsp.web.runs import drawn
+
+        folder, number = request["drawn"]
+        return drawn(Path(folder), number)
+    return None
 
 
 def _solve(request: dict[str, Any], tell: Tell) -> None:
@@ -137,10 +150,8 @@ def _solve(request: dict[str, Any], tell: Tell) -> None:
     stop = threading.Event()
     stop_instead(stop)
     options = {key: request[key] for key in ("search", "model", "runs", "seed", "threads")}
-    graph = None
-    if request["example"] is not None:
-        problem = _example(request["example"])
-    else:
+    graph, problem = None, _made(request)
+    if problem is None:
         source = _source(request)
         chosen = detect(source, request["format"])
         colors = request["colors"] if chosen.takes_colors else None

@@ -1,7 +1,7 @@
 // The page: load a problem, choose one or two searches, watch them.
 import * as api from "./api.js";
 import { Choices } from "./choices.js";
-import { byId, node } from "./dom.js";
+import { byId, node, oncePerFrame } from "./dom.js";
 import { overview } from "./overview.js";
 import { Panel } from "./panel.js";
 import { Training } from "./training.js";
@@ -10,7 +10,8 @@ let options;
 let choices;
 let problem;
 let panels = [];
-let drawing = false;
+let training;
+const redraw = oncePerFrame(() => overview(panels));
 
 // ── theme ──────────────────────────────────────────────────────────────────────────────────────────
 const preferred = matchMedia("(prefers-color-scheme: dark)");
@@ -20,6 +21,7 @@ function theme(name) {
   if (name) document.documentElement.dataset.theme = name;
   byId("theme").textContent = isDark() ? "Light" : "Dark";
   panels.forEach((panel) => panel.paint());
+  training?.paint();
   redraw();
 }
 
@@ -101,12 +103,6 @@ function begin(place, title, request) {
   panel.start();
 }
 
-function redraw() {
-  if (drawing) return;
-  drawing = true;
-  requestAnimationFrame(() => { drawing = false; overview(panels); });
-}
-
 // ── the page as a whole ────────────────────────────────────────────────────────────────────────────
 function show(view) {
   for (const name of ["search", "training"]) {
@@ -138,7 +134,7 @@ async function open() {
   }
   if (options.shows_training) {
     byId("view-training").hidden = false;
-    const training = new Training(byId("training-view"), (model) => {
+    training = new Training(byId("training-view"), (model) => {
       choices[0].search.value = "neural";
       if (![...choices[0].model.options].some((o) => o.value === model)) {
         for (const choice of choices) choice.model.append(node("option", { value: model, text: model }));
@@ -169,7 +165,7 @@ async function open() {
       if (name === "drop") bring(event.dataTransfer.files[0]);
     });
   }
-  addEventListener("pagehide", () => panels.forEach((panel) => panel.close()));
+  addEventListener("pagehide", () => [...panels, training?.panel].forEach((panel) => panel?.close()));
   theme();
   queue();
   setInterval(queue, 2000);

@@ -46,7 +46,6 @@ export function curve(series, { label, logTime, xLabel = "seconds", held = [], s
   axes(svg, { x, y, low, high, first, last, logTime, label, xLabel });
   for (const line of held) {
     svg.append(element("line", { x1: BOX.left, x2: WIDTH - BOX.right, y1: y(line.value), y2: y(line.value), stroke: line.color, "stroke-dasharray": "3 4", "stroke-width": 1.5 }));
-    svg.append(element("text", { x: WIDTH - BOX.right, y: y(line.value) - 4, "text-anchor": "end" }, line.name));
   }
   for (const one of series) {
     if (!one.points.length) continue;
@@ -67,6 +66,9 @@ export function curve(series, { label, logTime, xLabel = "seconds", held = [], s
         "stroke-width": 1.5, class: `mark ${kind}`,
       }, element("title", {}, `${p.value} after ${p.seconds.toFixed(2)} s by ${p.found_by}`)));
     }
+  }
+  for (const line of held) {
+    svg.append(element("text", { x: BOX.left + 4, y: y(line.value) + 14, class: "held" }, line.name));
   }
   return svg;
 }

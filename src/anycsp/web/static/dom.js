@@ -11,4 +11,14 @@ export function node(name, attributes = {}, ...children) {
   return made;
 }
 
+// Calls what is given when the next frame is drawn, however often it is asked to before.
+export function oncePerFrame(draw) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => { asked = false; draw(); });
+  };
+}
+
 export const byId = (id) => document.getElementById(id);

@@ -30,7 +30,7 @@ export function overview(panels) {
 
 const colorOf = (k) => meaning(k ? "second" : "accent");
 
-function seriesOf(panel, k, objective) {
+export function seriesOf(panel, k, objective) {
   const runs = new Map();
   for (const point of panel.points) {
     const value = objective ? point.objective : point.weight;

@@ -14,6 +14,7 @@ export class Panel {
     this.points = []; // as they came, of all runs
     this.frames = [];
     this.state = "waiting";
+    this.over = false; // as the server says: a page that is left has lost its connection, and the search goes on
     this.at = -1; // the frame shown; the last one unless somebody looks back
     this.live = true;
     this.seconds = 0;
@@ -86,10 +87,10 @@ export class Panel {
   become({ state, message }) {
     this.state = state;
     this.element.dataset.state = state;
-    const over = ["done", "stopped", "failed"].includes(state);
-    this.buttons.stop.disabled = over;
+    this.over = ["done", "stopped", "failed"].includes(state);
+    this.buttons.stop.disabled = this.over;
     if (state === "failed") this.fail(message);
-    if (!over) return;
+    if (!this.over) return;
     if (this.result) {
       const { status, found_by, seconds, search, model } = this.result;
       const last = this.frames.at(-1);
@@ -171,6 +172,6 @@ export class Panel {
     this.unfollow?.();
     clearInterval(this.playing);
     this.resized.disconnect();
-    if (this.id && ["waiting", "running"].includes(this.state)) api.stop(this.id).catch(() => {});
+    if (this.id && !this.over) api.stop(this.id).catch(() => {});
   }
 }

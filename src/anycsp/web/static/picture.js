@@ -69,7 +69,7 @@ const DRAWN = {
       pen.strokeStyle = meaning("edge");
       pen.strokeRect(x, y, side, side);
       if (frame.text[cell]) {
-        pen.font = `${fixed.has(cell) ? "bold " : ""}${Math.round(side * (frame.text[cell].length > 2 ? 0.38 : 0.55))}px system-ui, sans-serif`;
+        pen.font = `${fixed.has(cell) ? "bold " : ""}${Math.round(side * letters(picture, frame.text[cell]))}px system-ui, sans-serif`;
         pen.globalAlpha = frame.color.length ? 1 : paleness(frame, picture.checkered ? column : cell);
         pen.fillStyle = frame.color.length ? inkOn(fill) : meaning("ink");
         pen.fillText(frame.text[cell], x + side / 2, y + side * 0.54);
@@ -155,6 +155,9 @@ const DRAWN = {
     });
   },
 };
+
+// Size of what stands in a cell, as a share of its side: a queen fills hers, numbers leave a margin.
+const letters = (picture, text) => (picture.checkered ? 0.85 : text.length > 2 ? 0.38 : 0.55);
 
 // Unsure of a variable, the network's choice is pale.
 const paleness = (frame, variable) => (frame.sure ? 0.15 + (0.85 * frame.sure[variable]) / 100 : 1);

@@ -1,10 +1,13 @@
 // Training runs: learning curves as they grow, what they are held against, and the table of `learn`.
 import * as api from "./api.js";
 import { curve } from "./curve.js";
-import { node } from "./dom.js";
+import { node, oncePerFrame } from "./dom.js";
+import { seriesOf } from "./overview.js";
 import { color, meaning } from "./palette.js";
+import { Panel } from "./panel.js";
 
 const LOOK_MS = 2000;
+const WATCH_SECONDS = 10; // of a search by the policy
 
 export class Training {
   constructor(place, watch) {
@@ -18,6 +21,8 @@ export class Training {
     this.look();
     this.timer ||= setInterval(() => this.look(), LOOK_MS);
   }
+
+  paint() { this.panel?.paint(); }
 
   close() {
     clearInterval(this.timer);
@@ -51,15 +56,47 @@ export class Training {
     if (this.shown !== run.number) {
       this.shown = run.number;
       this.facts = node("p", { role: "status" });
-      this.button = node("button", { type: "button", class: "use-policy", text: "Search with this policy", click: () => this.watch(`run:${run.name}`) });
+      const button = (name, text, click) => node("button", { type: "button", class: name, text, click });
+      this.show = button("watch-policy", "Watch it search", () => this.search(run));
+      this.button = button("use-policy", "Search your own with it", () => this.watch(`run:${run.name}`));
       this.charts = node("div", {});
       this.lesson = node("div", { class: "scroll" });
-      this.detail.replaceChildren(this.facts, this.button, this.charts, this.lesson);
+      this.error = node("p", { class: "error", role: "alert", hidden: true });
+      this.searched = node("div", {});
+      this.panel?.close();
+      this.panel = undefined;
+      this.detail.replaceChildren(
+        this.facts, node("div", { class: "bar" }, this.show, this.button), this.error, this.searched, this.charts, this.lesson);
     }
     this.button.hidden = !run.has_model;
+    this.show.hidden = !run.has_model || !run.can_draw;
     this.facts.textContent = `${run.name}: ${run.updates.toLocaleString("en")} updates in ${run.minutes.toFixed(1)} minutes`;
     this.charts.replaceChildren(...charts(run, Math.min(860, this.charts.clientWidth)));
     this.lesson.replaceChildren(...lesson(run.lesson));
+  }
+
+  // The best policy so far on a problem such as it is validated on: another one every time.
+  async search(run) {
+    this.error.hidden = true;
+    this.show.disabled = true;
+    try {
+      const problem = await api.post(`/api/runs/${run.number}/problem`);
+      const request = { problem: problem.id, search: "neural", model: `run:${run.name}`, seconds: WATCH_SECONDS };
+      this.follow(`${run.name} searches ${problem.name}`, request);
+    } catch (error) {
+      this.error.textContent = error.message;
+      this.error.hidden = false;
+    }
+    this.show.disabled = false;
+  }
+
+  follow(title, request) {
+    this.panel?.close();
+    const figure = node("figure", { class: "curve" });
+    const redraw = oncePerFrame(() => figure.replaceChildren(...curveOf(this.panel, Math.min(860, figure.clientWidth))));
+    this.panel = new Panel(title, request, { changed: redraw, restart: () => this.follow(title, request) });
+    this.searched.replaceChildren(node("div", { class: "panels" }, this.panel.element), figure);
+    this.panel.start();
   }
 }
 
@@ -80,7 +117,15 @@ function charts(run, width) {
   return found;
 }
 
-function chart(title, points, held, marks, width) {
+function curveOf(panel, width) {
+  const series = seriesOf(panel, 0, null);
+  const now = series.at(-1).points.at(-1)?.value ?? "unknown";
+  return [node("figcaption", { text: "Violated constraints (by weight) against time" }),
+    curve(series, { label: "violated weight", width, summary: `Violated weight against time, now ${now}` })];
+}
+
+function chart(title, all, held, marks, width) {
+  const points = all.filter((point) => point.value !== null); // what was not a number
   const last = points.at(-1)?.value;
   return node("figure", { class: "curve chart" }, node("figcaption", { text: title }),
     curve([{ points, color: meaning("accent"), straight: true, marks }], { label: "", width, xLabel: "minutes of training", held, summary: `${title}, now ${last}` }));
