@@ -72,6 +72,13 @@ EXPECTED = [
      lambda a, b, c: (2, 0, 1)[a] == b),
     ("<element><matrix> (0,1,2)(1,2,0)(2,0,1) </matrix><index> x[0] x[1] </index><value> x[2] </value></element>",
      lambda a, b, c: ((0, 1, 2), (1, 2, 0), (2, 0, 1))[a][b] == c),
+    ("<allDifferent><list> x[0] x[1] x[1] </list><except> 0 </except></allDifferent>", lambda a, b, c: b == 0),
+    ("<sum><list> x[0] x[1] </list><condition> (in,2..2) </condition></sum>", lambda a, b, c: a + b == 2),
+    ("<group><sum><list> %... </list><condition> (notin, 2 .. 2) </condition></sum><args> x[0] x[1] </args></group>",
+     lambda a, b, c: a + b != 2),
+    ("<cumulative><origins> x[0] </origins><lengths> x[0] </lengths><heights> x[1] </heights>"
+     "<condition> (lt,x[2]) </condition></cumulative>", lambda a, b, c: c > 0 and (a == 0 or b < c)),
+    ("<channel><list> x[0] x[1] </list></channel>", lambda a, b, c: (a, b) in ((0, 1), (1, 0))),
     ("<channel><list> x[] </list></channel>", lambda a, b, c: all((a, b, c)[v] == i for i, v in enumerate((a, b, c)))),
     ("<circuit><list> x[] </list></circuit>",
      lambda a, b, c: (a, b, c) in ((1, 0, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0), (2, 0, 1))),
@@ -120,6 +127,13 @@ def test_objectives_are_values_of_expressions() -> None:
     assert problem.objective.kind == "maximize"
     assert problem.objective.value(0, np.array([1, 0, 2])) == 7
     assert all(block.terms.hard.all() for block in problem.blocks)
+
+
+def test_an_objective_may_list_its_terms_without_coefficients() -> None:
+    largest = '<minimize type="maximum"><list> x[0] add(x[1],1) </list></minimize>'
+    problem = read_text(instance(THREE, "<allDifferent> x[] </allDifferent>", largest, "COP"), format="xcsp3")
+    assert problem.objective is not None
+    assert problem.objective.value(0, np.array([1, 2, 0])) == 3
 
 
 STRETCH = "<stretch><list> x[] </list><values> 0 </values><widths> 1..2 </widths></stretch>"

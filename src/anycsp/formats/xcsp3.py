@@ -30,6 +30,9 @@ _LONG = re.compile(r"[0-9]{19,}")
 _REPEATED = re.compile(r"(?<![^\s,(])(?:[+-]?[0-9]+|\*)x([0-9]+)")
 """Compact form: the same value several times, 0x10."""
 
+_SINGLE = re.compile(r"\(\s*(in|notin)\s*,\s*([+-]?[0-9]+)\s*\.\.\s*\2\s*\)")
+"""A condition on an interval of one value, (in,3..3)."""
+
 
 def sniff(head: bytes) -> bool:
     return _ROOT.search(head) is not None
@@ -121,6 +124,9 @@ def _parser_of(xparser: Any, root: Any, source: Source) -> Any:
             self.where = f"<{element.tag}{' id=' + repr(element.attrib['id']) if 'id' in element.attrib else ''}>: "
             if any(_is_flat_matrix(element, child) for child in element):
                 raise ProblemError("a matrix has two dimensions")  # pycsp3 would pair a line with itself
+            for condition in (child for child in element if child.tag in ("condition", "conditions")):
+                # pycsp3 takes 3..3 for a plain 3, which nothing is `in`.
+                condition.text = _SINGLE.sub(r"(\1,{\2})", condition.text or "")
             if element.tag != "slide":
                 return super().parsing_of_constraints_inner(element, arguments)
             # pycsp3 leaves the attributes of <slide> as text; here they are numbers.
@@ -136,6 +142,13 @@ def _parser_of(xparser: Any, root: Any, source: Source) -> Any:
             source.budget.spend(REPETITIONS, sum(collects) * (len(lists[0].value) // offsets[0] + 1))
             scopes = xparser.XSlide.build_scopes([t.value for t in lists], offsets, collects, circular)
             return xparser.XSlide(lists, offsets, collects, template, scopes)
+
+        def parse_objectives(self, elements: Any) -> None:
+            for element in elements:
+                if [child.tag for child in element] == ["list"]:  # pycsp3 has <coeffs> after every <list>
+                    element.text = element[0].text
+                    element.remove(element[0])
+            super().parse_objectives(elements)
 
     parser = object.__new__(Parser)
     parser.map_for_vars, parser.map_for_arrays = {}, {}

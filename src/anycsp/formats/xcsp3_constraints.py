@@ -25,6 +25,7 @@ from anycsp.model.expressions import (
     Variable,
     all_of,
     any_of,
+    bounds,
     distinct,
     element,
     maximum,
@@ -481,6 +482,8 @@ def _cumulative(load: Loader, c: Arguments) -> None:
         load.operands(c[kind]) for kind in (TypeCtrArg.ORIGINS, TypeCtrArg.LENGTHS, TypeCtrArg.HEIGHTS)
     )
     load.problem.add_cumulative(origins, lengths, heights, operator, limit)
+    if bounds(limit, lambda x: load.problem.domain(x).bounds)[0] < (1 if operator == "<" else 0):
+        load.post(load.condition(0, c[TypeCtrArg.CONDITION]))  # at every moment: where nothing runs, too
 
 
 def _bin_packing(load: Loader, c: Arguments) -> None:

@@ -272,6 +272,8 @@ class GlobalConstraints:
         if second is None:
             for i, j in combinations(range(len(first)), 2):
                 self.add(operation("iff", operation("eq", first[i], j), operation("eq", first[j], i)), **terms)
+            for x in first:
+                self.add(operation("in", x, *range(len(first))), **terms)
             return
         operator, before = "iff" if len(first) == len(second) else "imp", self.num_constraints
         for i, x in enumerate(first):

@@ -37,6 +37,7 @@ from anycsp.model.expressions import (
     Operation,
     Variable,
     all_of,
+    any_of,
     bounds,
     evaluate,
     flat,
@@ -723,6 +724,14 @@ class Problem(GlobalConstraints):
                 [Operation("ne", pair) for pair in combinations_of(operands, 2)], weight=weight, hard=hard, name=name
             )
             self.remember_whole("all_different", first, operands)
+            return
+        if except_values and len({x.index if isinstance(x, Variable) else x for x in items}) < len(items):
+            # Listed twice, a variable can only take an excepted value: a rule says so, the family cannot.
+            pairs = combinations_of([self._operand(x) for x in items], 2)
+            self.add(
+                all_of([any_of(Operation("ne", (a, b)), operation("in", a, *except_values)) for a, b in pairs]),
+                weight=weight, hard=hard, name=name,
+            )  # fmt: skip
             return
         terms = self.new_terms(weight, hard)
         self.add_block(all_different(self._domain_of, self._scope(items), except_values, terms), name)

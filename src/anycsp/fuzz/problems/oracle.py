@@ -302,7 +302,8 @@ def _precedence(e: Entry, values: Values) -> Parts:
 def _channel(e: Entry, values: Values) -> Parts:
     first = _all(e["first"], values)
     if e["second"] is None:
-        return [(first[i] == j) == (first[j] == i) for i, j in itertools.combinations(range(len(first)), 2)]
+        pairs = itertools.combinations(range(len(first)), 2)
+        return [(first[i] == j) == (first[j] == i) for i, j in pairs] + [0 <= a < len(first) for a in first]
     second, parts = _all(e["second"], values), list[bool]()
     for i, a in enumerate(first):
         for j, b in enumerate(second):
