@@ -160,6 +160,8 @@ def test_a_grid_is_drawn_as_a_grid() -> None:
     assert along.max() < 1.6 * along.min()
     assert apart.min() > along.mean()
     assert placed(side * side, links).tobytes() == places.tobytes()
+    across, down = np.abs(places[links[:, 1]] - places[links[:, 0]]).T
+    assert (np.minimum(across, down) < 0.35 * np.maximum(across, down)).mean() > 0.9, "links run across and down"
 
 
 def test_what_is_too_large_for_a_graph_is_a_heat_map() -> None:

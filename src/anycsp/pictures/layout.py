@@ -28,7 +28,7 @@ def placed(nodes: int, links: IntArray) -> FloatArray:
         return np.full((1, 2), 0.5)
     start, neighbour = _adjacency(nodes, links)
     pivots, distances = _distances(nodes, start, neighbour)
-    return _framed(_relaxed(_by_pivots(distances), links, pivots, distances))
+    return _framed(_upright(_relaxed(_by_pivots(distances), links, pivots, distances), links))
 
 
 def _adjacency(nodes: int, links: IntArray) -> tuple[IntArray, IntArray]:
@@ -88,6 +88,16 @@ def _relaxed(places: FloatArray, links: IntArray, pivots: IntArray, distances: F
         np.add.at(wanted, b, places[a] - side)
         places = wanted / total
     return places
+
+
+def _upright(places: FloatArray, links: IntArray) -> FloatArray:
+    """Turned so that links run across and down where most of them are at right angles, as those of a grid."""
+    along = places[links[:, 1]] - places[links[:, 0]]
+    # Four times the angle is the same for all four directions of a grid, so these do not cancel out.
+    turned = np.exp(4j * np.arctan2(along[:, 1], along[:, 0])).sum()
+    angle = -np.angle(turned) / 4
+    rotation = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return np.asarray(places @ rotation)
 
 
 def _framed(places: FloatArray) -> FloatArray:
