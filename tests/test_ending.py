@@ -1,4 +1,4 @@
-"""Threads that do not end when they are told to: an answer does not wait for them, and nothing of the output is lost."""
+"""Threads that do not end when they are told to: an answer does not wait for them, and no output is lost."""
 
 from __future__ import annotations
 
