@@ -243,3 +243,13 @@ def test_a_wish_without_variables_is_no_proof() -> None:
     problem.add_variables(2, range(3))
     problem.add(0, weight=2)
     assert solve(problem, search="local", time_limit=1).status == "best-effort"
+
+
+@pytest.mark.parametrize("search", ["local", "auto"])
+def test_a_quadratic_objective_over_values_in_falling_order(search: str) -> None:
+    problem = Problem()
+    x, y = problem.add_variable([0, 1], "x"), problem.add_variable([1, 0], "y")
+    problem.maximize(x - y)
+    result = solve(problem, search=search, time_limit=1, threads=1)
+    assert (result[x], result[y]) == (1, 0)
+    assert result.objective == {"kind": "maximize", "value": 1}

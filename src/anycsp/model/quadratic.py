@@ -22,7 +22,7 @@ def as_soft_constraints(problem: Problem) -> Problem | None:
     objective = problem.objective
     if objective is None or objective.expression is None or problem.num_constraints or problem.definitions:
         return None
-    if any(len(d) != 2 or d.bounds != (0, 1) for d in problem.domain_list):
+    if any(len(d) != 2 or d.values.tolist() != [0, 1] for d in problem.domain_list):  # in this order: its positions
         return None
     terms, constant = _quadratic_form(objective)
     if terms is None or sum(map(abs, terms.values())) > LARGEST_WEIGHT:

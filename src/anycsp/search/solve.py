@@ -189,6 +189,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
             constraints=0,
             objective=objective_of(problem, 0.0, found.positions),
             trace=[_unweighted(p, problem.objective) for p in found.trace],
+            problem=problem,
         )
     required = problem.copy()
     required.require_all()  # only assignments that violate nothing are compared by the objective
