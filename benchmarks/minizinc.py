@@ -79,7 +79,8 @@ INTRODUCTION = """# MiniZinc Challenge
 
 Problems of the MiniZinc Challenge, even years: flattened by MiniZinc 2.6.4, read, and solved in 20 s with one thread by
 `auto` (OR-Tools installed) and by Gecode 6.2, each alone on a core. A star marks a proof. *check* says whether MiniZinc
-itself, with Gecode and the standard library's decompositions, confirms our solution.
+itself, with Gecode and the standard library's decompositions, confirms our solution. Ours ran beside other work on the
+second core; Gecode's answers to the first instances are of an earlier run, on a machine that did nothing else.
 
 The page is written by `benchmarks/minizinc.py --page` from `research/records/minizinc.jsonl`.
 """
