@@ -27,6 +27,7 @@ from anycsp.search.exact.beside import Partner
 from anycsp.search.exact.core import unsatisfiable_core
 from anycsp.search.exact.cp_sat import CpSat
 from anycsp.search.exact.engine import ExactSearch, scored
+from anycsp.search.exact.model import LARGEST_WRAPPING, WRAPPING, release
 from anycsp.search.exact.neighbourhoods import Neighbourhoods, restricted
 from anycsp.search.exact.pace import OTHER, PROVER, REPAIRS, Pace, lower_priority
 from anycsp.search.exact.translation import must_hold, translated
@@ -355,39 +356,62 @@ def test_numbers_beyond_its_reach_are_refused_by_name() -> None:
     problem = Problem()
     x, y = problem.add_variables(2, range(3))
     problem.add(x != y)
-    z = problem.add_variable([0, 2**40], "z")
-    problem.add(z * (2**21) + x >= y, hard=True)
+    z = problem.add_variable([0, 2**29], "z")
+    problem.add(z * (2**32) + x >= y, hard=True)
     with pytest.raises(ProblemError, match="constraint 2: numbers beyond"):
         solve(problem, search="exact", threads=1)
 
 
-def wide_products(rng: np.random.Generator) -> Problem:
-    """The least product of two variables, of values that a release of OR-Tools wraps around."""
+def least_product(rng: np.random.Generator, most_bits: int) -> Problem:
     problem = Problem()
-    for bits in rng.choice([14, 20, 28, 30], 2).tolist():
+    for bits in rng.choice([most_bits // 2, most_bits - 1, most_bits], 2).tolist():
         problem.add_variable(np.unique(rng.integers(-(2**bits), 2**bits, 4)).tolist())
     x, y = problem.variables
     problem.minimize(x * y)
     return problem
 
 
-def test_products_of_wide_values_are_right() -> None:
+@pytest.mark.parametrize("most_bits", [14, 30])
+def test_products_are_right_or_refused(most_bits: int) -> None:
+    """A release of OR-Tools lost solutions where products reach 2^31."""
     rng = np.random.default_rng(0)
-    for _ in range(60):
-        problem = wide_products(rng)
-        values = [domain.values.tolist() for domain in problem.domain_list]
+    for _ in range(40):
+        problem = least_product(rng, most_bits)
+        products = np.outer(*(domain.values for domain in problem.domain_list))
+        if release().startswith(WRAPPING) and np.abs(products).max() >= LARGEST_WRAPPING:
+            with pytest.raises(ProblemError, match="is wrong with variables beyond 30 bits"):
+                solve(problem, search="exact", threads=1)
+            continue
         result = solve(problem, search="exact", threads=1)
         assert result.status == "optimal"
         assert result.objective is not None
-        assert result.objective["value"] == min(a * b for a, b in itertools.product(*values))
+        assert result.objective["value"] == products.min()
 
 
-def test_a_release_that_wraps_around_gets_no_wide_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_wraps_around_gets_no_wide_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anycsp.search.exact.model.release", lambda: "9.15.6755")
-    problem = wide_products(np.random.default_rng(0))
-    with pytest.raises(ProblemError, match=r"9\.15\.6755 is wrong with numbers beyond 30 bits: pip install"):
+    problem = least_product(np.random.default_rng(0), 30)
+    with pytest.raises(ProblemError, match=r"objective: OR-Tools 9\.15\.6755 is wrong with variables beyond 30 bits"):
         solve(problem, search="exact", threads=1)
     assert solve(problem, threads=1, time_limit=1).status in ("optimal", "satisfied", "best-effort")
+    problem.add_variable([0, 2**40, 2**41])
+    with pytest.raises(ProblemError, match="variable 3: OR-Tools"):
+        solve(problem, search="exact", threads=1)
+
+
+def test_a_release_that_calls_a_wrong_minimum_optimal_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """9.14 did so with x ≠ y said three times."""
+    problem = Problem()
+    x, y = problem.add_variables(2, [-3, 2, 3, 4])
+    problem.add([x != y, y != x, x != y])
+    problem.minimize(x)
+    result = solve(problem, search="exact", threads=1)
+    assert result.objective is not None
+    assert result.objective["value"] == -3
+    monkeypatch.setattr("anycsp.search.exact.model.release", lambda: "9.14.6206")
+    with pytest.raises(AnyCSPError, match=r"needs OR-Tools 9\.15 or newer, not 9\.14\.6206: pip install"):
+        solve(problem, search="exact", threads=1)
+    assert solve(problem, threads=1, time_limit=1).found_by != "exact"
 
 
 def test_what_has_no_translation_is_refused_in_one_line() -> None:

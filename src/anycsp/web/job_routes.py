@@ -24,7 +24,23 @@ LATER: dict[int | str, dict[str, Any]] = {
     }
 }
 """What can be asked of a search that was submitted."""
-STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {
+            "text/event-stream": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string", "pattern": "^[0-9]+$"},
+                        "data": {"type": "string", "contentMediaType": "application/json"},
+                    },
+                    "required": ["id", "data"],
+                }
+            }
+        }
+    }
+}
+"""Each event of a stream: in OpenAPI 3.1 the schema of a stream describes one event."""
 
 Id = Annotated[str, Path(pattern=schemas.ID)]
 router = APIRouter(responses=refusals(422))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import Depends, HTTPException, Request
 
 from anycsp.neural.models import shipped_models
+from anycsp.search.exact.model import installed
 from anycsp.search.options import SEARCHES
 from anycsp.web import schemas
 from anycsp.web.jobs import Job, Queue, QueueFull
@@ -25,8 +25,7 @@ def refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 def searches() -> list[str]:
     """Those that can run here."""
-    has_exact = importlib.util.find_spec("ortools") is not None
-    return [name for name in SEARCHES if name != "exact" or has_exact]
+    return [name for name in SEARCHES if name != "exact" or installed()]
 
 
 class Server:

@@ -35,7 +35,7 @@ def check(case: Case) -> str:
         return f"{case['language']}: refused"
     except AnyCSPError as error:
         expect_one_line(str(error))
-        known = ("64-bit", "count in a larger unit", "bits of exact search", "too wide", "61 bits", "no exact")
+        known = ("64-bit", "count in a larger unit", "bits of exact search", "too wide", "beyond 30 bits", "no exact")
         expect(any(words in str(error) for words in known), f"{case['language']}: {template(str(error))}")
         return f"{case['language']}: refused: {template(str(error))}"
 
