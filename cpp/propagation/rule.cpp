@@ -465,7 +465,7 @@ class Rule : public Propagator {
             case Sqr: {
                 if (own.high < 0) return false;
                 const int64_t low = own.low <= 0 ? 0 : floor_root(own.low - 1) + 1;
-                return outside(at(n, 0), {low, floor_root(std::min(own.high, kFar / 4))});
+                return outside(at(n, 0), {low, floor_root(own.high)});
             }
             case Min:
             case Max: return extremes(n);

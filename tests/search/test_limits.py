@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 from importlib.util import find_spec
@@ -31,6 +32,8 @@ from anycsp.presolve.peel import peel
 from anycsp.search import driver
 from anycsp.search.enumeration import is_tiny
 from anycsp.search.fewest_colors import fewest_colors
+from anycsp.search.heuristic import Heuristic
+from anycsp.search.prepare import COUNTING_SHARE, counting_seconds, counts_in_time
 
 compiled = pytest.mark.skipif(not native.available(), reason=f"native module {native.why_not()}")
 
@@ -399,3 +402,34 @@ def test_a_rule_too_long_to_evaluate_in_time_is_not_begun() -> None:
     result = solve(problem, search="local", time_limit=0.5, threads=1)
     assert result.found_by == "initial"
     assert time.process_time() - began < 1.5  # measured 0.2; evaluating it takes 2.5
+
+
+@compiled
+def test_invariants_that_cannot_be_built_in_time_are_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million clauses under a limit of two seconds ended after 2.9: the graph of invariants took the last 1.3."""
+    monkeypatch.setattr("anycsp.search.prepare.INVARIANT_SECONDS", 1.0)
+    problem = formula(60, 240)
+    for shares in ({"invariants": 0.5, "weighting": 0.5}, {"tree": 0.1, "invariants": 0.9}):
+        result = solve(problem, model=Heuristic(shares=shares), search="local", time_limit=0.3, threads=1)
+        assert result.found_by != "invariants"
+        assert problem.violation(result.assignment).violated == result.violated
+
+
+@compiled
+def test_a_formula_is_counted_where_that_takes_less_than_the_alternative() -> None:
+    """One of a million clauses was left to the tree and to invariants in short searches: 124,756 violated after two
+    seconds, where a local strategy leaves 16,000."""
+    problem = formula(25_000, 100_000)
+    deadline = Deadline.after(2 * counting_seconds(problem))
+    assert counting_seconds(problem) > COUNTING_SHARE * deadline.left
+    assert counts_in_time(problem, deadline)
+
+
+@pytest.mark.skipif(find_spec("ortools") is None, reason="needs OR-Tools")
+def test_or_tools_is_not_imported_where_the_time_is_up_by_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ortools"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("anycsp.search.engines.IMPORTING_SECONDS", 60.0)
+    result = solve(formula(60, 240), search="exact", time_limit=1.0, threads=1)
+    assert result.found_by == "initial"
+    assert "ortools" not in sys.modules

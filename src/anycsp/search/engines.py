@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -27,7 +28,7 @@ from anycsp.search.invariants import InvariantSearch, possible_values
 from anycsp.search.local import FOREVER, LocalSearch
 from anycsp.search.options import SearchOptions
 from anycsp.search.portfolio import FIRST_BOUT, LocalMember, Portfolio
-from anycsp.search.prepare import Plan, Prepared, counts_in_time
+from anycsp.search.prepare import Plan, Prepared, counts_in_time, invariant_seconds
 from anycsp.search.prior import Schedule
 from anycsp.search.tree import TreeSearch
 
@@ -163,6 +164,7 @@ def _tree(prepared: Prepared, options: SearchOptions, objective: int) -> TreeSea
 
 def _invariants(prepared: Prepared, options: SearchOptions, objective: int) -> InvariantSearch:
     graph = prepared.graph
+    options.deadline.earlier(invariant_seconds(prepared.problem)).check()  # making it cannot be cut short
     return InvariantSearch(
         graph, required(graph), 1, options.seed, defined=prepared.problem.definitions, objective=objective,
         kept=possible_values(graph, options.deadline),
@@ -197,7 +199,13 @@ def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     )  # fmt: skip
 
 
+IMPORTING_SECONDS = 0.15
+"""What the import of OR-Tools takes at least. Where less is left, it is not begun."""
+
+
 def _exact(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    if "ortools" not in sys.modules:
+        options.deadline.earlier(IMPORTING_SECONDS).check()
     return ExactSearch(prepared.problem, options.seed, plan.threads, steps=options.steps, deadline=options.deadline)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anycsp.deadline import OutOfTime
 from anycsp.engine import Improvement
 from anycsp.search.invariants import NAME, InvariantSearch
 from anycsp.search.member import Member
@@ -20,6 +21,8 @@ class InvariantMember(Member):
         super().__init__(NAME, share)
         self._make, self._optimises = make, optimises
         self._search: InvariantSearch | None = None
+        self._too_late = False
+        """There was no time to build it."""
         self._start: npt.NDArray[np.integer[Any]] | None = None
         self._best: npt.NDArray[np.integer[Any]] | None = None
 
@@ -33,7 +36,11 @@ class InvariantMember(Member):
 
     def run(self, steps: int, seconds: float) -> None:
         if self._search is None:
-            self._search = self._make()
+            try:
+                self._search = self._make()
+            except OutOfTime:
+                self._too_late = True
+                return
             self._search.start(self._start)
             if self._best is not None:
                 self._search.learn(self._best)
@@ -41,12 +48,13 @@ class InvariantMember(Member):
 
     @property
     def over(self) -> bool:
-        """Nothing is left to decide."""
-        return self._search is not None and not self._search.model.decisions
+        """Nothing is left to decide, or no time to begin."""
+        return self._too_late or (self._search is not None and not self._search.model.decisions)
 
     def take(self) -> tuple[Improvement, npt.NDArray[np.int32]] | None:
         """The best of the last turn, if it is better than all before; with an objective only if nothing is violated."""
-        assert self._search is not None
+        if self._search is None:
+            return None
         found = min(self._search.improvements(), key=lambda improvement: improvement.score, default=None)
         if found is None or (self._optimises and self._search.best_objective() is None):
             return None

@@ -38,6 +38,8 @@ OPERATION_SECONDS = 1e-5
 COUNTING_SHARE = 0.1
 """The most of the time that counting a first assignment of local search may take where the tree and invariants, which
 look at no single values, can do without it."""
+INVARIANT_SECONDS = 5e-7
+"""Per slot: what the graph of invariants takes to be made."""
 SHORTEST_WITH_EXACT = 1.0
 """Seconds: a shorter search is over before OR-Tools is imported and the model is made."""
 
@@ -132,8 +134,13 @@ def prepare(problem: Problem, options: SearchOptions, plan: Plan, *, of_one_kind
 
 
 def counts_in_time(problem: Problem, deadline: Deadline) -> bool:
-    """Whether a local strategy has counted its first assignment in a small part of the time."""
-    return counting_seconds(problem) <= COUNTING_SHARE * deadline.left
+    """Whether a local strategy has counted its first assignment in a small part of the time, or before the others
+    have begun."""
+    return counting_seconds(problem) <= max(COUNTING_SHARE * deadline.left, invariant_seconds(problem))
+
+
+def invariant_seconds(problem: Problem) -> float:
+    return INVARIANT_SECONDS * _slots(problem)
 
 
 def counting_seconds(problem: Problem) -> float:
