@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from anycsp.search.result import BEST_EFFORT, INTERRUPTED, OPTIMAL, SATISFIED, UNSATISFIABLE, Result
     from anycsp.search.solve import solve
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BEST_EFFORT",
