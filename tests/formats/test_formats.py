@@ -363,3 +363,10 @@ def test_every_format_is_recognised_by_its_own_output() -> None:
                 continue
             path = "x.wcnf" if name == "wcnf" else "unnamed"  # its form of 2022 is recognised by hard clauses or name
             assert detect(text_source(text.encode(), path)).name == name
+
+
+def test_wcnf_does_not_drop_a_constant_cost() -> None:
+    problem = read_text("p wcnf 1 1 9\n2 1 0\n", format="wcnf")
+    problem.objective = Objective("cost", 4.25)
+    with pytest.raises(ConversionError, match="constant cost"):
+        to_text(problem, "wcnf")

@@ -144,6 +144,8 @@ def write(problem: Problem) -> str:
             raise ConversionError(f"wcnf has values 0 and 1 only, variable {name!r} has {domain.summary()}")
     if problem.objective is not None and problem.objective.kind != "cost":
         raise ConversionError(f"wcnf has costs only, the problem has the objective {problem.objective.kind!r}")
+    if problem.objective is not None and problem.objective.constant:
+        raise ConversionError(f"wcnf has no constant cost, the problem has one of {problem.objective.constant:g}")
     soft = [float(w) for block in problem.blocks for w in block.terms.weight[~block.terms.hard]]
     if any(not weight.is_integer() for weight in soft):
         raise ConversionError("wcnf has integer weights")
