@@ -44,6 +44,21 @@ def test_costs_are_violated_weights() -> None:
     assert cost(problem, [1, 2])[1], "a cost of at least the bound is forbidden"
 
 
+def test_a_cost_without_variables_may_be_forbidden_too() -> None:
+    forbidden = {
+        "wcsp": "s 1 2 1 9\n2\n0 9 0\n",
+        "cfn": "{ problem: {name: p mustbe: <9} variables: {x: 2} functions: { {scope: [] costs: [9]} } }",
+    }
+    for format, text in forbidden.items():
+        assert cost(read_text(text, format=format), [0])[1]
+        assert cost(read_text(text.replace("<9", "<10").replace(" 1 9", " 1 10"), format=format), [0]) == (9, False)
+
+
+def test_the_empty_tuple_has_the_cost_that_is_listed() -> None:
+    """As for toulbar2: not the default besides."""
+    assert cost(read_text("s 1 2 1 100\n2\n0 5 1\n3\n", format="wcsp"), [0]) == (3, False)
+
+
 def test_shared_functions_bring_their_default() -> None:
     problem = read_text("s 2 2 2 100\n2 2\n-1 0 7 1\n0 1\n1 1 1 -1\n", format="wcsp")
     assert [cost(problem, p)[0] for p in ([0, 0], [1, 0], [1, 1])] == [2, 8, 14]

@@ -18,7 +18,7 @@ import numpy as np
 
 from anycsp.errors import UnsupportedError
 from anycsp.formats.budget import DEPTH, REPETITIONS
-from anycsp.formats.costs import add_costs, add_graded
+from anycsp.formats.costs import add_constant, add_costs, add_graded
 from anycsp.formats.files import Source, shown
 from anycsp.formats.wcsp import soft_all_different
 from anycsp.model.expressions import operation, total
@@ -173,7 +173,8 @@ class _Network:
         if not isinstance(costs, list):
             raise self.source.error(f"function {shown(name)} has no costs")
         if not scope:
-            self.constant += sum(as_written(self.cost(c)) for c in costs)
+            for cost in costs:
+                self.constant += as_written(add_constant(self.problem, self.cost(cost), self.top))
             return
         sizes = [len(self.problem.domain(x)) for x in scope]
         default = function.get("defaultcost")

@@ -60,6 +60,14 @@ def add_costs(
     return constant
 
 
+def add_constant(problem: Problem, cost: float, top: float) -> float:
+    """A cost without variables: returns it, or, where it is forbidden, adds a constraint that nothing satisfies."""
+    if cost < top:
+        return cost
+    problem.add(0)
+    return 0.0
+
+
 def as_cost(cost: int, top: int) -> float:
     """A whole cost as a float, one that is forbidden as the bound itself; refused where a float would round it."""
     if cost >= top:

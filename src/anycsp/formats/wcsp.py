@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import UnsupportedError
-from anycsp.formats.costs import add_costs, add_graded, as_cost
+from anycsp.formats.costs import add_constant, add_costs, add_graded, as_cost
 from anycsp.formats.files import Source, shown
 from anycsp.model.expressions import Variable, distinct
 from anycsp.model.objective import Objective
@@ -126,8 +126,8 @@ def _function(tokens: _Tokens, problem: Problem, top: int, shared: list[_Shared]
     for k, x in enumerate(scope):
         if len(tuples) and not (tuples[:, k].min() >= 0 and tuples[:, k].max() < len(problem.domain(x))):
             raise tokens.error(f"a tuple has a value outside the domain of variable {x}")
-    if not arity:
-        return written(as_written(as_cost(default, top)) + sum(map(as_written, costs.tolist())), "costs")
+    if not arity:  # the one tuple there is, where it is listed, does not have the default cost
+        return add_constant(problem, costs.tolist()[-1] if len(costs) else as_cost(default, top), float(top))
     return add_costs(problem, scope, tuples, costs, as_cost(default, top), float(top))
 
 
