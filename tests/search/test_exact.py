@@ -181,6 +181,18 @@ def test_what_cannot_be_is_unsatisfiable(search: str) -> None:
     assert result.violated > 0
 
 
+@pytest.mark.parametrize("search", ["exact", "auto"])
+def test_wishes_of_one_weight_are_violated_as_little_as_can_be(search: str) -> None:
+    """That they cannot all hold is no answer to them."""
+    problem = Problem()
+    x = problem.add_variables(30, 0, 9)
+    problem.add_linear(x, [1] * 30, ">=", 271, weight=2)  # more than there can be
+    for k in range(30):
+        problem.add_linear([x[k], x[(k + 1) % 30], x[(k + 2) % 30]], [1, 1, 1], "<=", 6, weight=2)
+    result = solve(problem, search=search, threads=1, time_limit=30)
+    assert (result.status, result.violated, result.violated_weight) == ("optimal", 1, 2.0)
+
+
 def test_a_search_leaves_no_thread_behind() -> None:
     before = threading.active_count()
     for search in ("exact", "auto"):

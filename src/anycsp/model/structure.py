@@ -78,10 +78,14 @@ def may_be_satisfiable(problem: Problem) -> bool:
 
 def is_decision(problem: Problem) -> bool:
     """Whether everything is meant to be satisfied: not where violated weight is what is optimised (a cut, a cost) and
-    not all is required, and not a formula too dense to be satisfiable."""
+    not all is required, not a formula too dense to be satisfiable, and not wishes alone. Formulas, colourings and
+    binary tables come from files that know no required constraints, so there weights alone do not tell."""
     if problem.objective is not None and problem.objective.is_violated_weight:
         return problem.scoring.all_required
     kind = kind_of(problem)
+    if kind in (Kind.TABLES, Kind.STRUCTURED):
+        blocks = _nonempty(problem)
+        return not blocks or any(block.terms.hard.any() for block in blocks)
     return kind is not Kind.CUT and (kind is not Kind.FORMULA or may_be_satisfiable(problem))
 
 
