@@ -21,7 +21,11 @@ struct Interval {
     bool is_false() const { return low == 0 && high == 0; }
 };
 
+// No expression reaches 2^62 (model/expressions.py), so that a bound beyond it says nothing.
 int64_t clamped(__int128 v) { return v > kFar ? kFar : v < -kFar ? -kFar : static_cast<int64_t>(v); }
+int64_t plus(int64_t a, int64_t b) { return clamped(__int128(a) + b); }
+
+Interval difference(Interval a, Interval b) { return {plus(a.low, -b.high), plus(a.high, -b.low)}; }
 
 Interval product(Interval a, Interval b) {
     const __int128 corners[4] = {__int128(a.low) * b.low, __int128(a.low) * b.high, __int128(a.high) * b.low,
@@ -248,11 +252,11 @@ class Rule : public Propagator {
             case Neg: return {-child(n, 0).high, -child(n, 0).low};
             case Abs: return magnitude(child(n, 0));
             case Add: {
-                Interval sum{0, 0};
-                for (int32_t i = 0; i < k; ++i) sum.low += child(n, i).low, sum.high += child(n, i).high;
-                return sum;
+                __int128 low = 0, high = 0;
+                for (int32_t i = 0; i < k; ++i) low += child(n, i).low, high += child(n, i).high;
+                return {clamped(low), clamped(high)};
             }
-            case Sub: return {child(n, 0).low - child(n, 1).high, child(n, 0).high - child(n, 1).low};
+            case Sub: return difference(child(n, 0), child(n, 1));
             case Mul: {
                 Interval result{1, 1};
                 for (int32_t i = 0; i < k; ++i) result = product(result, child(n, i));
@@ -277,7 +281,7 @@ class Rule : public Propagator {
                 }
                 return result;
             }
-            case Dist: return magnitude({child(n, 0).low - child(n, 1).high, child(n, 0).high - child(n, 1).low});
+            case Dist: return magnitude(difference(child(n, 0), child(n, 1)));
             case Lt: return truth(child(n, 0).high < child(n, 1).low, child(n, 0).low >= child(n, 1).high);
             case Le: return truth(child(n, 0).high <= child(n, 1).low, child(n, 0).low > child(n, 1).high);
             case Gt: return truth(child(n, 0).low > child(n, 1).high, child(n, 0).high <= child(n, 1).low);
@@ -444,18 +448,19 @@ class Rule : public Propagator {
             case Neg: return meet(at(n, 0), -own.high, -own.low);
             case Abs: return outside(at(n, 0), own);
             case Add: {
-                int64_t low = 0, high = 0;
+                __int128 low = 0, high = 0;
                 for (int32_t i = 0; i < k; ++i) low += child(n, i).low, high += child(n, i).high;
                 for (int32_t i = 0; i < k; ++i) {
                     const Interval c = child(n, i);
-                    if (!meet(at(n, i), own.low - (high - c.high), own.high - (low - c.low))) return false;
+                    if (!meet(at(n, i), clamped(own.low - (high - c.high)), clamped(own.high - (low - c.low))))
+                        return false;
                 }
                 return true;
             }
             case Sub: {
                 const Interval a = child(n, 0), b = child(n, 1);
-                return meet(at(n, 0), own.low + b.low, own.high + b.high) &&
-                       meet(at(n, 1), a.low - own.high, a.high - own.low);
+                return meet(at(n, 0), plus(own.low, b.low), plus(own.high, b.high)) &&
+                       meet(at(n, 1), plus(a.low, -own.high), plus(a.high, -own.low));
             }
             case Mul: return factors(n);
             case Div:
@@ -472,8 +477,8 @@ class Rule : public Propagator {
             case Dist: {
                 const Interval a = child(n, 0), b = child(n, 1);
                 if (own.high < 0) return false;
-                return meet(at(n, 0), b.low - own.high, b.high + own.high) &&
-                       meet(at(n, 1), a.low - own.high, a.high + own.high);
+                return meet(at(n, 0), plus(b.low, -own.high), plus(b.high, own.high)) &&
+                       meet(at(n, 1), plus(a.low, -own.high), plus(a.high, own.high));
             }
             case Lt: return yes ? less(at(n, 0), at(n, 1), 1) : !no || less(at(n, 1), at(n, 0), 0);
             case Le: return yes ? less(at(n, 0), at(n, 1), 0) : !no || less(at(n, 1), at(n, 0), 1);
