@@ -124,6 +124,8 @@ def run_member(case: Case, name: str, seconds: float, bouts: bool) -> Run | None
                 break
     elif name == "invariants":
         invariants = engines._invariants(case.prepared, options, -1)
+        if invariants is None:
+            return None
         invariants.start(case.start)
         for length in recorder.slices():
             invariants.advance(FOREVER, length)

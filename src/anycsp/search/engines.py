@@ -162,9 +162,11 @@ def _tree(prepared: Prepared, options: SearchOptions, objective: int) -> TreeSea
         return None
 
 
-def _invariants(prepared: Prepared, options: SearchOptions, objective: int) -> InvariantSearch:
+def _invariants(prepared: Prepared, options: SearchOptions, objective: int) -> InvariantSearch | None:
+    """None where there is no time to build it: that cannot be cut short."""
     graph = prepared.graph
-    options.deadline.earlier(invariant_seconds(prepared.problem)).check()  # making it cannot be cut short
+    if options.deadline.earlier(invariant_seconds(prepared.problem)).passed:
+        return None
     return InvariantSearch(
         graph, required(graph), 1, options.seed, defined=prepared.problem.definitions, objective=objective,
         kept=possible_values(graph, options.deadline),

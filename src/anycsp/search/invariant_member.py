@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.deadline import OutOfTime
 from anycsp.engine import Improvement
 from anycsp.search.invariants import NAME, InvariantSearch
 from anycsp.search.member import Member
@@ -17,7 +16,7 @@ from anycsp.search.member import Member
 class InvariantMember(Member):
     """It anneals on from turn to turn, and is built in its first one, so that a problem solved before costs nothing."""
 
-    def __init__(self, make: Callable[[], InvariantSearch], share: float, *, optimises: bool) -> None:
+    def __init__(self, make: Callable[[], InvariantSearch | None], share: float, *, optimises: bool) -> None:
         super().__init__(NAME, share)
         self._make, self._optimises = make, optimises
         self._search: InvariantSearch | None = None
@@ -36,9 +35,8 @@ class InvariantMember(Member):
 
     def run(self, steps: int, seconds: float) -> None:
         if self._search is None:
-            try:
-                self._search = self._make()
-            except OutOfTime:
+            self._search = self._make()
+            if self._search is None:
                 self._too_late = True
                 return
             self._search.start(self._start)
