@@ -18,6 +18,7 @@ from anycsp.checker.check import recount
 from anycsp.checker.problem import from_description
 from anycsp.formats import read_text, to_text
 from anycsp.model.description import describe
+from anycsp.model.expressions import if_else, minimum
 
 Model = tuple[Problem, Any, Any]
 
@@ -270,3 +271,21 @@ def test_gathered_constraints_are_those_that_were_added() -> None:
         alone.add(expression)
         one_by_one.append(next(iter(alone.describe_constraints())))
     assert list(problem.describe_constraints()) == one_by_one
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: minimum(x, 2**64) == 1,
+        lambda x: x // 2**64 == 0,
+        lambda x: x * 0 * 2**63 == 0,
+        lambda x: if_else(x > 0, 1, 2**64) < 5,
+    ],
+)
+def test_constants_that_cannot_be_computed_with_are_refused(write: Callable[[Any], Any]) -> None:
+    problem = Problem()
+    x = problem.add_variable([0, 1])
+    with pytest.raises(ProblemError, match="beyond 64-bit integers"):
+        problem.add(write(x))
+    problem.add(x <= 2**70)  # which is only compared with
+    assert solve(problem, search="local", time_limit=1).status == "satisfied"

@@ -725,8 +725,12 @@ def bounds(expression: Operand, domain: Callable[[int], Bounds]) -> Bounds:
     for node in postorder(expression):
         if isinstance(node, Operation):
             count = len(node.operands)
-            interval = _BOUNDS.get(node.operator, _truth)(known[len(known) - count :])
+            operands = known[len(known) - count :]
+            interval = _BOUNDS.get(node.operator, _truth)(operands)
             del known[len(known) - count :]
+            # A constant may be beyond what can be computed with, and yet bound nothing: 0 · 2^63, min(x, 2^63).
+            if node.operator in _BOUNDS and any(not -(2**63) <= low <= high < 2**63 for low, high in operands):
+                raise ProblemError(f"{node.operator}: a constant beyond 64-bit integers")
             if max(-interval[0], interval[1]) >= LIMIT:
                 raise ProblemError(f"{node.operator}: a result beyond 64-bit integers")
             known.append(interval)
