@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,7 +27,12 @@ def raising_at(deadline: Deadline) -> Iterator[None]:
     def ring(number: int, frame: FrameType | None) -> None:
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, ring)
+    def unless_lost(unraisable: sys.UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, OutOfTime):
+            report(unraisable)
+
+    before, report = signal.signal(signal.SIGALRM, ring), sys.unraisablehook
+    sys.unraisablehook = unless_lost  # Python prints a traceback of what was raised where nobody can catch it
     try:
         signal.setitimer(signal.ITIMER_REAL, max(seconds, _AGAIN), _AGAIN)
         yield
@@ -35,3 +41,4 @@ def raising_at(deadline: Deadline) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        sys.unraisablehook = report
