@@ -150,10 +150,11 @@ solves what tabu search does not: 3 colours at mean degree 4.55 six of six in 12
 5 colours at 13.0 six of six (tabu none)."""
 MOST_FEW = 5
 
-FOCUS, FOCUS_EXPONENT = 0.79, -0.74
-"""η of the focused walk is FOCUS · values^FOCUS_EXPONENT: 0.35 for three colours, 0.24 for five. On random graphs of
-1024 vertices, 12 s of processor time each: at mean degree 4.58 0.32 and 0.36 colour seven of eight with three colours,
-0.40 six; at 13.1 0.18 colours none of six with five colours, 0.21 three, 0.24 five, 0.26 three, 0.28 none."""
+FOCUS, FOCUS_EXPONENT = 0.54, -0.5
+"""η of the focused walk is FOCUS · values^FOCUS_EXPONENT: 0.31 for three colours, 0.27 for four, 0.24 for five, where a
+solution took the fewest proposals on random graphs of 512 to 2048 vertices near the threshold, each reduced to its
+core. Too hot costs most: with three colours at mean degree 4.58 a solution takes 36 million proposals at 0.31 and 384
+million at 0.37 (research/local-search.md)."""
 
 TREE_BESIDE_ONE = 0.1
 """The share of the tree where a single strategy has the rest."""
