@@ -43,14 +43,38 @@ def test_biases_of_very_different_size_keep_their_order() -> None:
     assert dict(AnyCSPSampler().sample(model, time_limit=0.3).first.sample) == {"a": 1, "b": 1, "c": 1}
 
 
+@pytest.mark.parametrize("unit", [1e308, 1e-300, 5e-324])
+def test_biases_of_any_size_are_searched(unit: float) -> None:
+    model = dimod.BinaryQuadraticModel({"a": unit, "b": -unit, "c": unit}, {("a", "c"): -unit}, "BINARY")
+    assert AnyCSPSampler().sample(model, time_limit=0.3).first.energy == -unit
+
+
 def test_initial_states_begin_the_search_and_wrong_ones_are_named() -> None:
     model = dimod.BinaryQuadraticModel({"a": 1.0, "b": 1.0}, {}, "BINARY")
     started = AnyCSPSampler().sample(model, num_reads=2, time_limit=0.2, initial_states={"a": 1, "b": 0})
     assert started.first.energy == 0
     with pytest.raises(AnyCSPError, match="lack variable 'b'"):
         AnyCSPSampler().sample(model, initial_states={"a": 1})
-    with pytest.raises(AnyCSPError, match="not finite"):
-        AnyCSPSampler().sample(dimod.BinaryQuadraticModel({"a": float("nan")}, {}, "BINARY"))
+    with pytest.raises(AnyCSPError, match="neither 0 and 1"):
+        AnyCSPSampler().sample(model, initial_states={"a": 1, "b": 7})
+    with pytest.raises(AnyCSPError, match="num_reads = 0"):
+        AnyCSPSampler().sample(model, num_reads=0)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_is_named(number: float) -> None:
+    for model in (
+        dimod.BinaryQuadraticModel({"a": number}, {}, "BINARY"),
+        dimod.BinaryQuadraticModel({"a": 1.0}, {}, number, "BINARY"),
+    ):
+        with pytest.raises(AnyCSPError, match="not finite"):
+            AnyCSPSampler().sample(model)
+    objective, bounded = dimod.ConstrainedQuadraticModel(), dimod.ConstrainedQuadraticModel()
+    objective.set_objective(dimod.BinaryQuadraticModel({"a": number}, {}, "BINARY"))
+    bounded.add_constraint(dimod.Binary("a") + dimod.Binary("b") <= number, label="room")
+    for model, named in ((objective, "objective: the bias of a"), (bounded, "constraint 'room': the bound")):
+        with pytest.raises(AnyCSPError, match=f"{named} is .*: not finite"):
+            AnyCSPSampler().sample_cqm(model)
 
 
 def test_constrained_models_are_solved_to_their_optimum() -> None:
@@ -73,6 +97,40 @@ def test_constrained_models_are_solved_to_their_optimum() -> None:
     real.set_objective(dimod.Real("r"))
     with pytest.raises(AnyCSPError, match="'r' is real"):
         AnyCSPSampler().sample_cqm(real)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_constrained_models_mean_what_dimod_says(seed: int) -> None:
+    """Biases, bounds and weights of any digits, soft constraints of both penalties beside an objective."""
+    rng = np.random.default_rng(seed)
+    model = dimod.ConstrainedQuadraticModel()
+    digits = 1 if seed % 2 else 17
+    x = [dimod.Binary(f"x{k}") for k in range(5)]
+    n = dimod.Integer("n", lower_bound=-2, upper_bound=3)
+
+    def drawn(low: float, high: float) -> float:
+        return round(float(rng.uniform(low, high)), digits)
+
+    model.set_objective(sum(drawn(-3, 3) * b for b in x) + drawn(-1, 1) * x[0] * n + drawn(-1, 1) * n * n)
+    model.add_constraint(sum(drawn(0, 1) * b for b in x) + drawn(0, 1) * n <= drawn(1, 3), label="room")
+    model.add_constraint(x[0] / 3 + x[1] / 3 + x[2] / 3 == 2 / 3, label="two")
+    model.add_constraint(x[3] * n + n >= drawn(-1, 1), label="soft", weight=drawn(0, 2))
+    model.add_constraint(x[0] + 2 * x[1] + x[4] == 3, label="square", weight=drawn(0, 2), penalty="quadratic")
+    every = dimod.ExactCQMSolver().sample_cqm(model)
+    judged = dimod.SampleSet.from_samples_cqm((every.record.sample, every.variables), model)
+    best = judged.filter(lambda row: row.is_feasible).first
+    found = AnyCSPSampler().sample_cqm(model, time_limit=1.0).first
+    assert found.is_feasible
+    assert found.energy == pytest.approx(best.energy, abs=1e-5)
+
+
+def test_reads_of_constrained_models_begin_where_they_are_told() -> None:
+    model = dimod.ConstrainedQuadraticModel()
+    x, n, s = dimod.Binary("x"), dimod.Integer("n", upper_bound=9), dimod.Spin("s")
+    model.add_constraint(x + n + s >= 3, label="room")
+    begin = [{"x": 1, "n": 7, "s": -1}, {"x": 0, "n": 2, "s": 1}]
+    found = AnyCSPSampler().sample_cqm(model, num_reads=2, time_limit=1.0, initial_states=begin)
+    assert [dict(row) for row in found.samples(sorted_by=None)] == begin
 
 
 @pytest.mark.parametrize("models", [20, pytest.param(200, marks=pytest.mark.slow)])

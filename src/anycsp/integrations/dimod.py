@@ -4,14 +4,16 @@
     AnyCSPSampler().sample(bqm, num_reads=10, time_limit=5)
 
 Biases are floats, and searches count in whole numbers. So biases are scaled to whole numbers whose sum is at most 2^52:
-as long as they have 15 significant digits together this changes nothing, otherwise it rounds the last ones. The
-energies of the samples are dimod's own, computed from the biases as they were given.
+as long as they have 15 significant digits together this changes nothing, otherwise it rounds the last ones. A
+constraint whose biases were rounded is held within what rounding may have changed, which is less than dimod's own
+tolerance. The energies of the samples are dimod's own, computed from the biases as they were given.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import dimod
@@ -20,12 +22,16 @@ import numpy.typing as npt
 
 from anycsp.errors import ProblemError
 from anycsp.model.builders import quadratic_problem
-from anycsp.model.expressions import Operand, operation
+from anycsp.model.expressions import Operand, bounds, maximum, operation, total
 from anycsp.model.problem import Problem
+from anycsp.model.score import as_written
 from anycsp.search import solve
 
-LARGEST_SUM = 2.0**52
+LARGEST_SUM = 2**52
 """The largest sum of all scaled biases: a float holds it, and twice as much, exactly."""
+LARGEST_EXCESS = {1: 2**26, 2: 2**17}
+"""The same of a soft constraint, which is a part of the sum of the objective, by the power of its penalty: half of the
+digits are left to the weights."""
 READ_SECONDS = 1.0
 """Without a limit every read takes this long, or until nothing better can exist."""
 
@@ -57,6 +63,7 @@ class AnyCSPSampler(dimod.Sampler):  # type: ignore[misc]
         """`time_limit` is for all reads together. `initial_states`: as many samples as reads, or one for all of them,
         in any form dimod takes. Arguments of other samplers are ignored with dimod's warning."""
         self.remove_unknown_kwargs(**unknown)
+        _check_reads(num_reads)
         variables = list(bqm.variables)
         if not variables:
             return dimod.SampleSet.from_samples_bqm([{}] * num_reads, bqm)
@@ -77,18 +84,36 @@ class AnyCSPSampler(dimod.Sampler):  # type: ignore[misc]
         self,
         cqm: dimod.ConstrainedQuadraticModel,
         *,
+        num_reads: int = 1,
         time_limit: float = 5.0,
         seed: int = 0,
+        initial_states: Any = None,
         threads: int | None = None,
     ) -> dimod.SampleSet:
-        """The best assignment found, with dimod's own account of what it violates. Variables are binary, spins or
-        integers within bounds; coefficients are whole numbers, or become so when scaled by a power of ten."""
+        """The best assignment of every read, with dimod's own account of what it violates; arguments as for `sample`.
+        Variables are binary, spins or integers within bounds."""
+        _check_reads(num_reads)
         problem, spins = problem_of_constrained(cqm)
-        result = solve(problem, search="local", time_limit=time_limit, seed=seed, threads=threads)
-        values = problem.values(result.positions)[: len(cqm.variables)]
-        sample = {v: int(x) for v, x in zip(cqm.variables, values, strict=True)}
-        sample |= {v: 2 * sample[v] - 1 for v in spins}
-        return dimod.SampleSet.from_samples_cqm(sample, cqm)
+        variables = list(cqm.variables)
+        spin = np.array([v in spins for v in variables])
+        starts = _states(initial_states, variables, num_reads)
+        rows = []
+        for read in range(num_reads):
+            hint = None
+            if starts is not None:
+                begin = np.where(spin, starts[read] > 0, starts[read])
+                hint = dict(zip(problem.names, begin.tolist(), strict=False))
+            result = solve(
+                problem,
+                search="local",
+                time_limit=time_limit / num_reads,
+                seed=seed + read,
+                hint=hint,
+                threads=threads,
+            )
+            values = problem.values(result.positions)[: len(variables)]
+            rows.append(np.where(spin, 2 * values - 1, values))
+        return dimod.SampleSet.from_samples_cqm((np.array(rows), variables), cqm)
 
 
 def problem_of(bqm: dimod.BinaryQuadraticModel) -> Problem:
@@ -101,29 +126,49 @@ def problem_of(bqm: dimod.BinaryQuadraticModel) -> Problem:
     for scope, bias in biases.items():
         if not math.isfinite(bias):
             raise ProblemError(f"the bias of {' and '.join(str(list(index)[x]) for x in scope)} is {bias}: not finite")
-    scale = _scale(list(biases.values()))
-    terms = {scope: float(round(bias * scale)) for scope, bias in biases.items()}
+    if not math.isfinite(binary.offset):
+        raise ProblemError(f"the offset is {binary.offset}: not finite")
+    whole = _whole(np.array(list(biases.values()), dtype=np.float64))
+    terms = dict(zip(biases, whole.tolist(), strict=True))
     return quadratic_problem(len(index), terms, names=[str(i) for i in range(len(index))])
 
 
-def _scale(biases: Sequence[float]) -> float:
-    """A factor that makes all of them whole: a power of ten where one does, otherwise the largest power of two that
-    their sum allows."""
-    values = np.array(biases, dtype=np.float64)
-    total = float(np.abs(values).sum())
-    if not total:
-        return 1.0
+def _whole(biases: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Whole numbers in the proportions of the biases: these times a power of ten where that makes all of them whole,
+    otherwise times the largest power of two that their sum allows, rounded."""
+    largest = float(np.abs(biases).max(initial=0.0))
+    if not largest:
+        return biases
+    exponent = math.frexp(largest)[1]
+    sum_by_largest = float(np.abs(np.ldexp(biases, -exponent)).sum())  # the sum itself may be beyond a float
+    room = math.floor(math.log2(LARGEST_SUM / sum_by_largest)) - exponent
     for decimals in range(16):
-        scaled = values * 10.0**decimals
-        if total * 10.0**decimals > LARGEST_SUM:
+        if decimals * math.log2(10) > room:
             break
-        if (np.rint(scaled) / 10.0**decimals == values).all():
-            return 10.0**decimals
-    return 2.0 ** math.floor(math.log2(LARGEST_SUM / total))
+        scaled = np.rint(biases * 10.0**decimals)
+        if (scaled / 10.0**decimals == biases).all():
+            return scaled
+    return np.rint(np.ldexp(biases, room))
+
+
+def _check_reads(reads: int) -> None:
+    if reads < 1:
+        raise ProblemError(f"num_reads = {reads}: must be at least 1")
 
 
 def _starts(states: Any, variables: Sequence[Any], reads: int) -> list[list[int]] | None:
     """[reads][variables]: 0 or 1."""
+    given = _states(states, variables, reads)
+    if given is None:
+        return None
+    if not np.isin(given, (-1, 0, 1)).all():
+        raise ProblemError("initial_states have values that are neither 0 and 1 nor −1 and +1")
+    rows: list[list[int]] = (given > 0).astype(np.int64).tolist()
+    return rows
+
+
+def _states(states: Any, variables: Sequence[Any], reads: int) -> npt.NDArray[Any] | None:
+    """[reads, variables]: the values as they were given."""
     if states is None:
         return None
     samples, labels = dimod.as_samples(states)
@@ -133,15 +178,19 @@ def _starts(states: Any, variables: Sequence[Any], reads: int) -> list[list[int]
         raise ProblemError(f"initial_states lack variable {missing[0]!r}")
     if len(samples) not in (1, reads):
         raise ProblemError(f"{len(samples)} initial_states for {reads} reads: give one, or as many")
-    rows: npt.NDArray[np.integer[Any]] = (np.asarray(samples)[:, [column[v] for v in variables]] > 0).astype(np.int64)
-    return [rows[read % len(rows)].tolist() for read in range(reads)]
+    chosen = np.asarray(samples)[:, [column[v] for v in variables]]
+    return np.broadcast_to(chosen, (reads, len(variables)))
 
 
 # ── constrained models ───────────────────────────────────────────────────────────────────────────────
 
+Term = tuple[Fraction, Operand, int]
+"""A coefficient, what it is multiplied with, and the largest absolute value that this can have."""
+
 
 def problem_of_constrained(cqm: dimod.ConstrainedQuadraticModel) -> tuple[Problem, set[Any]]:
-    """The problem, and which variables are spins: those are 0 and 1 in it."""
+    """The problem, and which variables are spins: those are 0 and 1 in it. As for dimod a soft constraint costs its
+    weight times how far it is from holding, or the square of that."""
     problem, spins = Problem(), set()
     handles: dict[Any, Operand] = {}
     for v in cqm.variables:
@@ -149,33 +198,63 @@ def problem_of_constrained(cqm: dimod.ConstrainedQuadraticModel) -> tuple[Proble
         if vartype is dimod.REAL:
             raise ProblemError(f"variable {v!r} is real: only binary variables, spins and integers are searched")
         if vartype is dimod.INTEGER:
-            handles[v] = problem.add_variable(range(int(cqm.lower_bound(v)), int(cqm.upper_bound(v)) + 1), str(v))
+            values = range(math.ceil(cqm.lower_bound(v)), math.floor(cqm.upper_bound(v)) + 1)
+            handles[v] = problem.add_variable(values, str(v))
         else:
             bit = problem.add_variable((0, 1), str(v))
             handles[v] = bit if vartype is dimod.BINARY else 2 * bit - 1
             spins |= {v} if vartype is dimod.SPIN else set()
+    goal = _terms(cqm.objective, handles, "the objective")[0]
     for label, comparison in cqm.constraints.items():
-        left, scale = _expression(comparison.lhs, handles, f"constraint {label!r}")
-        bound = comparison.rhs * scale
-        if bound != round(bound):
-            raise ProblemError(f"constraint {label!r}: the bound {comparison.rhs} has more decimals than its biases")
-        operator = {"<=": "le", ">=": "ge", "==": "eq"}[comparison.sense.value]
-        weight = cqm._soft[label].weight if label in cqm._soft else None
-        terms: Mapping[str, Any] = {"hard": True} if weight is None else {"weight": float(weight)}
-        problem.add(operation(operator, left, round(bound)), **terms)
-    if cqm.objective.num_variables:
-        problem.minimize(_expression(cqm.objective, handles, "the objective")[0])
+        terms, offset = _terms(comparison.lhs, handles, f"constraint {label!r}")
+        bound = _exactly(comparison.rhs, f"constraint {label!r}: the bound") - offset
+        sign = -1 if comparison.sense.value == ">=" else 1
+        power = 2 if comparison.lhs.is_soft() and comparison.lhs.penalty() == "quadratic" else 1
+        limit = LARGEST_EXCESS[power] if comparison.lhs.is_soft() else LARGEST_SUM
+        whole, scale, slack = _scaled([*((sign * c, x, reach) for c, x, reach in terms), (-sign * bound, 1, 1)], limit)
+        excess, equal = total(*whole), comparison.sense.value == "=="
+        if comparison.lhs.is_soft():
+            far = operation("abs", excess) if equal else maximum(0, excess)
+            weight = _exactly(comparison.lhs.weight(), f"constraint {label!r}: the weight") / scale**power
+            reach = bounds(far, problem.bounds)[1] ** power
+            goal.append((weight, operation("mul", *[far] * power), reach))
+        elif equal and not slack:
+            problem.add(operation("eq", excess, 0))
+        else:
+            problem.add(operation("le", excess, slack))
+            if equal:
+                problem.add(operation("ge", excess, -slack))
+    if goal:
+        problem.minimize(total(*_scaled(goal, LARGEST_SUM)[0]))
     return problem, spins
 
 
-def _expression(model: Any, handles: Mapping[Any, Operand], what: str) -> tuple[Operand, float]:
-    """A quadratic model with whole coefficients, and the power of ten it was multiplied by."""
-    linear = {v: float(b) for v, b in model.linear.items() if b}
-    quadratic = {(u, v): float(b) for (u, v), b in model.quadratic.items() if b}
-    numbers = [*linear.values(), *quadratic.values(), float(model.offset)]
-    scale = next((10.0**d for d in range(10) if all((n * 10.0**d).is_integer() for n in numbers)), None)
-    if scale is None or sum(map(abs, numbers)) * scale > LARGEST_SUM:
-        raise ProblemError(f"{what}: biases with so many digits could only be rounded; round or scale them")
-    terms: list[Operand] = [operation("mul", round(b * scale), handles[v]) for v, b in linear.items()]
-    terms += [operation("mul", round(b * scale), handles[u], handles[v]) for (u, v), b in quadratic.items()]
-    return operation("add", round(float(model.offset) * scale), *terms), scale
+def _exactly(number: float, what: str) -> Fraction:
+    if not math.isfinite(number):
+        raise ProblemError(f"{what} is {number}: not finite")
+    return as_written(number)
+
+
+def _terms(model: Any, handles: Mapping[Any, Operand], what: str) -> tuple[list[Term], Fraction]:
+    """The terms of a quadratic model, and its offset."""
+    reach = {v: math.ceil(max(abs(model.lower_bound(v)), abs(model.upper_bound(v)))) for v in model.variables}
+    terms = [(_exactly(b, f"{what}: the bias of {v}"), handles[v], reach[v]) for v, b in model.linear.items() if b]
+    for (u, v), b in model.quadratic.items():
+        if b:
+            bias = _exactly(b, f"{what}: the bias of {u} and {v}")
+            terms.append((bias, operation("mul", handles[u], handles[v]), reach[u] * reach[v]))
+    return terms, _exactly(model.offset, f"{what}: the offset")
+
+
+def _scaled(terms: Sequence[Term], limit: int) -> tuple[list[Operand], Fraction, int]:
+    """The terms with whole coefficients, the factor that made them so, and by how much rounding may have changed their
+    sum: a power of ten where that does without, otherwise the largest power of two that keeps the sum below `limit`."""
+    most = sum(abs(c) * reach for c, _, reach in terms)
+    room = limit / most if most else Fraction(1)
+    for decimals in range(16):
+        scale = Fraction(10**decimals)
+        if scale <= room and all((c * scale).denominator == 1 for c, _, _ in terms):
+            return [operation("mul", int(c * scale), x) for c, x, _ in terms], scale, 0
+    scale = Fraction(2) ** (room.numerator.bit_length() - room.denominator.bit_length() - 1)
+    slack = sum(reach for _, _, reach in terms) // 2 + 1
+    return [operation("mul", round(c * scale), x) for c, x, _ in terms], scale, slack
