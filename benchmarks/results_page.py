@@ -14,9 +14,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
+from textwrap import shorten
 
 import neighbourhoods
 import speed
@@ -27,19 +28,30 @@ from randcsp import PUBLISHED
 from anycsp.bench.journal import FILE, read_records
 from anycsp.bench.report.page import Bullets, Document, Heading, Paragraph, Part, Table, markdown
 from anycsp.bench.report.results import Results, Trial
-from anycsp.bench.report.summary import verdicts
-from anycsp.bench.report.tables import main_table, newest_table
+from anycsp.bench.report.summary import BESIDE_PAPER, BEST_SYSTEM, NETWORK_ALONE, Comparison, comparisons, not_run
+from anycsp.bench.report.tables import main_table, newest_table, size
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "research" / "records"
 PAGE = ROOT / "docs" / "results.md"
 
 INTRODUCTION = """
-What was measured, on which commit, under which limit: each table says it, and names the command that repeats it. Every
-answer was recounted by code that shares nothing with the search. *local* is compiled search alone, *auto* what a user
-gets who chooses nothing (CP-SAT runs beside it where it is installed), *neural* the network alone. The page is written
-by `benchmarks/results_page.py` from the records in the folder `research/records` of the repository; `research/` has
-everything else that was tried.
+Every table says under which limits and on which commit it was measured. Below it stands the command that repeats it.
+Every answer was recounted by code that shares nothing with the search.
+"""
+
+SEARCHES = Bullets(
+    [
+        "*auto* is what you get when you choose nothing: compiled search, and CP-SAT beside it where it is installed.",
+        "*local* is compiled search only.",
+        "*neural* is the network only.",
+        "*hybrid* is compiled search, advised by the network.",
+    ]
+)
+
+SOURCE = """
+This page is written by `benchmarks/results_page.py` from the records in `research/records`. The folder `research`
+has everything else that was tried.
 """
 
 
@@ -58,7 +70,8 @@ def experiments(folder: Path) -> list[Part]:
     parts: list[Part] = []
     for trial in Results.of(read_records(folder)).trials:
         parts += [Heading(3, trial.experiment.title), Paragraph(trial.experiment.about), *standing(trial)]
-        parts.append(main_table(trial))
+        table = main_table(trial)
+        parts.append(replace(table, rows=[row for row in table.rows if "not run" not in row]))
         if (newest := newest_table(trial)) is not None:
             parts += [Paragraph("The same from the newest best known cuts:"), newest]
     return parts
@@ -75,22 +88,53 @@ def standard(folder: Path) -> list[Part]:
     return lead + experiments(folder)
 
 
+BEHIND, BEHIND_QUOTED = "†", "‡"
+
+
 def standing(trial: Trial) -> list[Part]:
-    """Where we lose, in the first sentence; then every comparison, the lost ones first."""
-    lines = sorted(verdicts(trial), key=lambda line: not line.startswith("**We lose.**"))
-    lost = sum(line.startswith("**We lose.**") for line in lines)
-    not_run = any(line.startswith("Not run") for line in lines)
-    compared = sum(not line.startswith("Not run") and "nothing to compare with" not in line for line in lines)
-    comparisons = f"{compared} comparison{'s' if compared > 1 else ''}"
+    """How often we lose, in the first sentence; then every comparison, a row per group of instances."""
+    found = comparisons(trial)
+    compared = [c for c in found if c.rival_score is not None]
+    lost = sum(c.lost for c in compared)
+    number = f"{len(compared)} comparison{'s' if len(compared) > 1 else ''}"
     if lost:
-        lead = f"We lose {lost} of {comparisons}."
+        lead = f"We lose {lost} of {number}."
     elif compared:
-        lead = f"Nobody is ahead of us in {comparisons}."
+        lead = f"Nobody is ahead of us in {number}."
     else:
         lead = "Nothing was measured beside us."
-    if not_run:
-        lead += " Systems that were not run are not compared with: nothing here says how they would have done."
-    return [Paragraph(lead), Bullets(lines)]
+    parts: list[Part] = [Paragraph(lead), side_by_side(trial, found)]
+    if idle := not_run(trial):
+        parts.append(Paragraph(f"Not run, so nothing here says how they would have done: {', '.join(idle)}."))
+    return parts
+
+
+def side_by_side(trial: Trial, found: Sequence[Comparison]) -> Table:
+    """A row per group: what we reach, what the best of the others does, and the paper's network."""
+    rows = []
+    for group in dict.fromkeys(c.group for c in found):
+        by = {c.ours: c for c in found if c.group == group}
+        alone, best, paper = by.get(NETWORK_ALONE), by.get(BEST_SYSTEM), by.get(BESIDE_PAPER)
+        measured = alone or best
+        rival = measured.rival_score if measured else None
+        mark = f" {BEHIND_QUOTED}" if paper and paper.lost else ""
+        rows.append(
+            [
+                f"{group} ({size(trial, group)})",
+                _reached(alone) + mark,
+                _reached(best or alone),
+                "–" if measured is None or rival is None else f"{rival:.4g}, {measured.rivals}",
+                "–" if paper is None else f"{paper.rival_score:.4g}",
+            ]
+        )
+    header = ["instances", NETWORK_ALONE, BEST_SYSTEM, "best of the others that ran", f"{BESIDE_PAPER}, quoted"]
+    cells = "".join(cell for row in rows for cell in row)
+    keys = {BEHIND: "a system that ran is ahead", BEHIND_QUOTED: "a system that the paper quotes is ahead"}
+    return Table(header, rows, "; ".join(f"{mark} {meaning}" for mark, meaning in keys.items() if mark in cells))
+
+
+def _reached(comparison: Comparison | None) -> str:
+    return "–" if comparison is None else f"{comparison.score:.4g}" + (f" {BEHIND}" if comparison.lost else "")
 
 
 # ── structured models ────────────────────────────────────────────────────────────────────────────
@@ -126,7 +170,6 @@ def structured_models(folder: Path) -> list[Part]:
         cells += [structured.share(len(reached), len(tried)), str(proved), str(late)]
         rows.append([NAMES.get(system, system), *cells])
         shares[system] = len(solved)
-    wrong = list(results.wrong())
     missed = sorted(solvable - {n for n in solvable if satisfied[n].get("local", {}).get("counts")})
     limits = {r["limit"] for row in results.rows.values() for r in row.values()}
     disturbed = [r for row in results.rows.values() for r in row.values() if structured.starved(r)]
@@ -143,13 +186,19 @@ def structured_models(folder: Path) -> list[Part]:
     ]
     commits = sorted({r["commit"] for row in results.rows.values() for s, r in row.items() if s in ("local", "auto")})
     footer = f"{', '.join(f'{limit:g} s' for limit in sorted(limits))} of wall-clock time, one thread; ours at commit "
-    footer += f"{', '.join(commits)}; {len(wrong)} wrong answers; {starved} runs without "
-    footer += "a solution or proof had less than 75% of their core."
+    footer += f"{', '.join(commits)}. Of runs without a solution or proof, {starved} had less than 75% of their core."
     return [
         Paragraph(lead),
         Table(header, rows, footer),
-        *([Bullets([f"{system}, {name}: {why:.80}" for name, system, why in wrong])] if wrong else []),
+        *wrong_answers(list(results.wrong())),
     ]
+
+
+def wrong_answers(wrong: Sequence[tuple[str, str, str]]) -> list[Part]:
+    if not wrong:
+        return [Paragraph("Nobody gave a wrong answer.")]
+    lines = [f"{NAMES.get(system, system)} on `{name}`: {shorten(why, 80)}" for name, system, why in wrong]
+    return [Paragraph("Wrong answers, which were not counted:"), Bullets(lines)]
 
 
 # ── RandCSPBench, fifty graphs each ──────────────────────────────────────────────────────────────
@@ -321,7 +370,7 @@ SECTIONS = (
 
 def page() -> str:
     document = Document()
-    document.add(Heading(1, "Results"), Paragraph(INTRODUCTION.strip()))
+    document.add(Heading(1, "Results"), Paragraph(INTRODUCTION.strip()), SEARCHES, Paragraph(SOURCE.strip()))
     absent = []
     for section in SECTIONS:
         if not section.records.exists():

@@ -208,6 +208,17 @@ def test_every_curve_is_named_by_the_research() -> None:
     assert [curve.stem for curve in (ROOT / "research" / "curves").glob("*.csv") if f"`{curve.stem}`" not in text] == []
 
 
+def test_the_readme_has_the_structured_numbers_of_the_results() -> None:
+    names = {"compiled search alone": "local", "default, with CP-SAT beside it": "auto", "CP-SAT alone": "CP-SAT"}
+    readme = re.search(r"^Structured files.*?\n\n(.*?)\n\n", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.M)
+    assert readme is not None
+    results = (DOCS / "results.md").read_text("utf-8")
+    for row in readme[1].splitlines()[2:]:
+        system, *said = [cell.strip(" *") for cell in row.strip("|").split("|")]
+        (measured,) = re.findall(rf"^\| \**{names.get(system, system)}\b.*$", results, re.MULTILINE)[:1]
+        assert re.sub(r" \(\d+%\)", "", measured).split(" | ")[1:4] == said, system
+
+
 def test_the_changelog_knows_the_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## {re.escape(anycsp.__version__)}\b", text, re.MULTILINE)

@@ -166,13 +166,14 @@ void bind_neural(nb::module_& m) {
         .def(
             "__init__",
             [](Layout* self, const std::shared_ptr<Problem>& problem, const std::string& aggregation, int32_t hidden,
-               bool weighted, bool kinds, const std::string& form, int64_t tile_bytes) {
+               bool weighted, bool kinds, const std::string& form, int64_t tile_bytes, bool in_parts) {
                 if (tile_bytes < 0) throw std::invalid_argument("negative tile_bytes");
-                new (self)
-                    Layout(*problem, aggregation_of(aggregation), hidden, weighted, kinds, form.c_str(), tile_bytes);
+                new (self) Layout(*problem, aggregation_of(aggregation), hidden, weighted, kinds, form.c_str(),
+                                  tile_bytes, in_parts);
             },
             nb::keep_alive<1, 2>())
         .def_prop_ro("tiles", [](const Layout& l) { return l.tiles.size(); })
+        .def_prop_ro("parts", [](const Layout& l) { return l.parts.size(); })
         .def_prop_ro("linear", [](const Layout& l) { return l.form == Form::linear; });
     nb::class_<Search>(m, "Search")
         .def(

@@ -41,13 +41,13 @@ struct Exceptions {
     const int32_t* positions;  // [variables]
     const int32_t* place;      // [slots] where the slot's exception is kept
     int32_t* exceptions;       // by place: the position labelled 0, or −1
-    int32_t* rows;             // [slots] X, or `variables` + the value labelled 0; may be null
+    int32_t* rows;             // [slots] the row of Work::rows (neural/kernels.h) it reads; may be null
     int32_t* critical;         // [constraints] a clause's own: which of its slots are exceptions, 0 for none
 
     int32_t of(int32_t slot) const { return exceptions[place[slot]]; }
     void set(const Problem& p, int32_t slot, int32_t position) const {
         const int32_t x = p.scope[slot];
-        if (rows) rows[slot] = position < 0 ? x : p.variables + p.value_start[x] + position;
+        if (rows) rows[slot] = p.value_start[x] + x + 1 + position;
         exceptions[place[slot]] = position;
     }
 };

@@ -1,4 +1,4 @@
-// Rules: programs over the values of a scope; see model/expressions.py, whose arrays these are.
+// Rules: programs over the values of a scope; see model/program.py, whose arrays these are.
 //
 // A slot's labels need the program once for every value, but only the nodes above that slot's leaves change: they are
 // listed per slot, and long sums are updated by what changed below them. So a value costs the length of the path from

@@ -101,9 +101,8 @@ void encoder_inputs(const Network& n, const Topology& t, const RunView& run, Scr
 template <class Row>
 inline void write_rows(const Topology& t, const RunView& run, const Work& work, int width, int32_t x, Row row) {
     if (!t.place) {
-        row(-1, work.rows + int64_t(x) * width);
-        float* to = work.rows + int64_t(t.variables + t.value_start[x]) * width;
-        for (int32_t e = 0; e < t.value_start[x + 1] - t.value_start[x]; ++e) row(e, to + int64_t(e) * width);
+        float* to = work.rows + int64_t(t.value_start[x] + x + 1) * width;
+        for (int32_t e = -1; e < t.value_start[x + 1] - t.value_start[x]; ++e) row(e, to + int64_t(e) * width);
         return;
     }
     for (const Tile* tile = t.tiles; tile < t.tiles + t.tile_count; ++tile)
@@ -312,7 +311,7 @@ void receive(const Network& n, const Topology& t, const RunView& run, const floa
 // The messages that the following group of variables will receive.
 Ahead following_messages(const Network& n, const Topology& t, const Work& work, const Tile& tile, Block block) {
     const int32_t last = block.last + (block.last - block.first);
-    if (last > t.variables) return {};
+    if (last > work.last_variable) return {};
     return {work.constraints, t.exceptional_constraint + tile.exceptional_start[block.last],
             t.exceptional_constraint + tile.exceptional_start[last], n.width * (n.form == Form::linear ? 1 : 2)};
 }

@@ -65,8 +65,8 @@ struct Network {
 };
 
 // Fixed topology, from problem.h and layout.h. An exceptional slot contributes one row of `Work::rows`. Either there is
-// a row for every exception a variable can have: row X where no value of X is labelled 0, row `variables + value` where
-// that value is. Or, where that is fewer, every slot has a row of its own, at its place in the order by variable.
+// a row for every exception a variable can have, those of a variable one after another: first the one where no value is
+// labelled 0. Or, where that is fewer, every slot has a row of its own, at its place in the order by variable.
 struct Topology {
     int32_t variables = 0, values = 0, constraints = 0, largest_domain = 0;
     const int32_t *value_start = nullptr, *scope_start = nullptr, *scope = nullptr;
@@ -112,8 +112,10 @@ struct Collected {
     float* count = nullptr;  // [values], linear only
 };
 
-// Arrays of one step of one run; a thread reuses them for the runs it works through.
+// Arrays of one step of a part of one run; a thread reuses them for the parts and runs it works through. What begins with
+// a variable, value or constraint of the part is found by its index, though the array holds those of the part only.
 struct Work {
+    int32_t last_variable = 0;     // where the part ends
     float* x = nullptr;            // [values][width]
     float* rows = nullptr;         // [rows][width] a variable's values aggregated, one row an exception
     float* messages = nullptr;     // direct: [values][2][width] m(v,0), m(v,1); linear: [values][width] W1(m0 − m1)

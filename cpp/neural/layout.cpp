@@ -16,6 +16,9 @@ constexpr int32_t kGroupVariables = 8;  // gathered for at a time in exceptional
 // the smaller part. One tile is best for what is not much larger than the cache, or smaller than what values receive.
 constexpr int64_t kCacheBytes = 1 << 19, kSlotsOfVariable = 4;
 
+// A part of several is worked through in the second-level cache, which holds 1 MB or more, beside weights and buffers.
+constexpr int64_t kPartBytes = 5 << 17;
+
 // Rows of a block: enough to reuse the weights fetched into the first-level cache, few enough that a block's
 // activations (about ten rows of d floats each) stay in the second.
 int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 48; }
@@ -67,7 +70,7 @@ int32_t kind_column(Kind kind) {
 }  // namespace
 
 Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool weighted, bool kinds, const char* wanted,
-               int64_t tile_bytes)
+               int64_t tile_bytes, bool in_parts)
     : form(choose_form(p, aggregation, wanted)), relative_weight(relative_weights(p)) {
     constraint_edges.resize(p.constraints);
     for (int32_t c = 0; c < p.constraints; ++c)
@@ -89,7 +92,10 @@ Layout::Layout(const Problem& p, Aggregation aggregation, int32_t hidden, bool w
     degree.resize(p.variables);
     for (int32_t x = 0; x < p.variables; ++x)
         degree[x] = static_cast<float>(p.variable_slot_start[x + 1] - p.variable_slot_start[x]);
-    cut_blocks(p, hidden, tile_bytes);
+    parts = {{{0, p.variables}, {0, p.constraints}, {}, {}, {}}};
+    if (in_parts && !tile_bytes) cut_parts(p, hidden);
+    cut_blocks(p, hidden);
+    cut_tiles(p, hidden, tile_bytes);
     sort_slots(p);
 
     topology.variables = p.variables;
@@ -136,35 +142,77 @@ void Layout::describe_constraints(const Problem& p, bool weighted, bool kinds) {
     if (std::all_of(features.begin(), features.end(), [](float f) { return f == 0; })) features.clear();
 }
 
-void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
-    // Blocks of variables hold whole domains; a domain larger than a block is a block of its own.
-    const int32_t rows = block_rows(hidden);
-    largest_block = rows;
-    for (int32_t x = 0; x < p.variables;) {
-        int32_t last = x + 1;
-        while (last < p.variables && p.value_start[last + 1] - p.value_start[x] <= rows) ++last;
-        variable_blocks.push_back({{x, last}, false});
-        largest_block = std::max(largest_block, p.value_start[last] - p.value_start[x]);
-        most_variables_in_block = std::max(most_variables_in_block, last - x);
-        x = last;
+// Whole instances in order, as many to a part as fit the cache; all in one where constraints of an instance do not follow
+// one another, as with several families, or where one instance alone is larger.
+void Layout::cut_parts(const Problem& p, int32_t hidden) {
+    const auto &of_variable = p.variable_instance, &of_constraint = p.constraint_instance;
+    if (!std::is_sorted(of_variable.begin(), of_variable.end())) return;
+    if (!std::is_sorted(of_constraint.begin(), of_constraint.end())) return;
+    std::vector<Part> found = {{}};
+    int64_t taken = 0;
+    for (int32_t instance = 0, x = 0, c = 0; instance < p.instances; ++instance) {
+        Part one = {{x, x}, {c, c}, {}, {}, {}};
+        while (x < p.variables && of_variable[x] == instance) one.variables.last = ++x;
+        while (c < p.constraints && of_constraint[c] == instance) one.constraints.last = ++c;
+        // h, x and the rows that constraints gather; both messages of a constraint
+        const int64_t rows =
+            3 * int64_t(p.value_start[x] - p.value_start[one.variables.first]) + 2 * one.constraints.size();
+        const int64_t bytes = rows * hidden * int64_t(sizeof(float));
+        if (bytes > kPartBytes) return;
+        if (taken + bytes > kPartBytes) {
+            found.push_back(one);
+            taken = bytes;
+        } else {
+            found.back().variables.last = x;
+            found.back().constraints.last = c;
+            taken += bytes;
+        }
     }
+    parts = found;
+}
+
+// Blocks of variables hold whole domains; a domain larger than a block is a block of its own.
+void Layout::cut_blocks(const Problem& p, int32_t hidden) {
+    const int32_t rows = block_rows(hidden);
     const bool exceptional =
         std::any_of(p.families.begin(), p.families.end(), [](const Family& f) { return f.exceptional(); });
+    largest_block = rows;
     group_block.assign(1, 0);
-    for (size_t block = 0; block < variable_blocks.size();) {
-        const int32_t first = variable_blocks[block].first;
-        size_t last = block + 1;
-        while (exceptional && last < variable_blocks.size() && variable_blocks[last].last - first <= kGroupVariables)
-            ++last;
-        group_block.push_back(static_cast<int32_t>(last));
-        most_variables_in_group = std::max(most_variables_in_group, variable_blocks[last - 1].last - first);
-        largest_group = std::max(largest_group, p.value_start[variable_blocks[last - 1].last] - p.value_start[first]);
-        block = last;
+    for (Part& part : parts) {
+        part.variable_blocks.first = static_cast<int32_t>(variable_blocks.size());
+        part.constraint_blocks.first = static_cast<int32_t>(constraint_blocks.size());
+        part.groups.first = static_cast<int32_t>(group_block.size()) - 1;
+        for (int32_t x = part.variables.first; x < part.variables.last;) {
+            int32_t last = x + 1;
+            while (last < part.variables.last && p.value_start[last + 1] - p.value_start[x] <= rows) ++last;
+            variable_blocks.push_back({{x, last}, false});
+            largest_block = std::max(largest_block, p.value_start[last] - p.value_start[x]);
+            most_variables_in_block = std::max(most_variables_in_block, last - x);
+            x = last;
+        }
+        for (size_t block = part.variable_blocks.first; block < variable_blocks.size();) {
+            const int32_t first = variable_blocks[block].first;
+            size_t last = block + 1;
+            while (exceptional && last < variable_blocks.size() &&
+                   variable_blocks[last].last - first <= kGroupVariables)
+                ++last;
+            group_block.push_back(static_cast<int32_t>(last));
+            most_variables_in_group = std::max(most_variables_in_group, variable_blocks[last - 1].last - first);
+            largest_group =
+                std::max(largest_group, p.value_start[variable_blocks[last - 1].last] - p.value_start[first]);
+            block = last;
+        }
+        for (const Family& f : p.families) {
+            const int32_t end = std::min(f.last_constraint, part.constraints.last);
+            for (int32_t c = std::max(f.first_constraint, part.constraints.first); c < end; c += rows)
+                constraint_blocks.push_back({{c, std::min(c + rows, end)}, f.exceptional()});
+        }
+        part.variable_blocks.last = static_cast<int32_t>(variable_blocks.size());
+        part.constraint_blocks.last = static_cast<int32_t>(constraint_blocks.size());
+        part.groups.last = static_cast<int32_t>(group_block.size()) - 1;
     }
     for (size_t i = 0; i < p.families.size(); ++i) {
         const Family& f = p.families[i];
-        for (int32_t c = f.first_constraint; c < f.last_constraint; c += rows)
-            constraint_blocks.push_back({{c, std::min(c + rows, f.last_constraint)}, f.exceptional()});
         for (int32_t c = f.first_constraint; c < f.last_constraint;) {
             int32_t last = c + 1;
             while (last < f.last_constraint && last - c < kChunk &&
@@ -174,13 +222,15 @@ void Layout::cut_blocks(const Problem& p, int32_t hidden, int64_t tile_bytes) {
             c = last;
         }
     }
+}
 
+void Layout::cut_tiles(const Problem& p, int32_t hidden, int64_t tile_bytes) {
     const int64_t row_bytes = int64_t(hidden) * sizeof(float) * (form == Form::linear ? 1 : 2);
     int64_t size = (tile_bytes ? tile_bytes : kCacheBytes) / row_bytes;
     if (!tile_bytes && p.slots() > 0) {
         size = std::max(size, kSlotsOfVariable * p.variables * p.constraints / p.slots());
         const int64_t all = row_bytes * p.constraints, received = int64_t(hidden * sizeof(float)) * p.values();
-        if (all <= std::max(4 * kCacheBytes, received)) size = p.constraints;
+        if (parts.size() > 1 || all <= std::max(4 * kCacheBytes, received)) size = p.constraints;
     }
     tile_block.assign(1, 0);
     for (int32_t block = 0, blocks = static_cast<int32_t>(constraint_blocks.size()); block < blocks;) {

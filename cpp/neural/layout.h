@@ -17,6 +17,13 @@ struct Chunk : Range {
     int32_t family, instance;
 };
 
+// Instances that a step finishes before it begins the next ones, so that their messages stay in cache and share buffers:
+// nothing passes between instances.
+struct Part {
+    Range variables, constraints;
+    Range variable_blocks, constraint_blocks, groups;  // of the arrays of Layout
+};
+
 struct Layout {
     Form form = Form::direct;
     std::vector<float> constraint_edges, relative_weight, features, degree;
@@ -29,7 +36,8 @@ struct Layout {
     std::vector<int64_t> labelled_label;
     std::vector<Block> variable_blocks, constraint_blocks;
     std::vector<int32_t> group_block;  // [groups + 1] variable blocks that are updated together
-    bool own_rows = false;             // every exceptional slot has a row of its own (kernels.h, Topology)
+    std::vector<Part> parts;
+    bool own_rows = false;  // every exceptional slot has a row of its own (kernels.h, Topology)
     std::vector<Tile> tiles;
     std::vector<int32_t> tile_block;  // [tiles + 1] first constraint block of each tile
     std::vector<Chunk> chunks;
@@ -39,15 +47,18 @@ struct Layout {
     int32_t largest_tile = 0;  // constraints
     Topology topology;         // views of the above and of the problem
 
-    // tile_bytes: messages kept at once; 0 for the default.
+    // tile_bytes: messages kept at once; 0 for the default. in_parts: cut a batch into parts, for a thread that works alone;
+    // parts are small, and several threads would wait for one another more than they work.
     Layout(const Problem& problem, Aggregation aggregation, int32_t hidden, bool weighted, bool kinds, const char* form,
-           int64_t tile_bytes);
+           int64_t tile_bytes, bool in_parts);
     Layout(const Layout&) = delete;
     Layout& operator=(const Layout&) = delete;
 
   private:
     void describe_constraints(const Problem& problem, bool weighted, bool kinds);
-    void cut_blocks(const Problem& problem, int32_t hidden, int64_t tile_bytes);
+    void cut_parts(const Problem& problem, int32_t hidden);
+    void cut_blocks(const Problem& problem, int32_t hidden);
+    void cut_tiles(const Problem& problem, int32_t hidden, int64_t tile_bytes);
     void sort_slots(const Problem& problem);
 };
 

@@ -29,6 +29,14 @@ bool has_clauses(const Problem& p) {
     return std::any_of(p.families.begin(), p.families.end(), [](const Family& f) { return f.kind == Kind::clause; });
 }
 
+int32_t first_value(const Problem& p, const Part& part) { return p.value_start[part.variables.first]; }
+
+// Rows of Work::rows that come before a variable's.
+size_t rows_before(const Problem& p, const Layout& layout, int32_t variable) {
+    if (!layout.own_rows) return size_t(p.value_start[variable]) + variable;
+    return variable == p.variables ? layout.exceptional_constraint.size() : layout.exceptional_start[variable];
+}
+
 template <class T>
 T* part(Buffer<T>& buffer, int32_t run, size_t size) {
     return buffer.data() ? buffer.data() + run * size : nullptr;
@@ -77,21 +85,29 @@ Search::Search(std::shared_ptr<Problem> problem_, std::shared_ptr<Layout> layout
     best_score.resize(runs * p.instances);
     partial_.resize(runs * layout->chunks.size());
 
+    size_t of_part = 0, values_of_part = 0, rows_of_part = 0, constraints_of_part = 0;
+    for (const Part& part : layout->parts) {
+        const auto [first, last] = part.variables;
+        of_part = std::max<size_t>(of_part, part.variables.size());
+        values_of_part = std::max<size_t>(values_of_part, p.value_start[last] - p.value_start[first]);
+        if (t.any_exceptional)
+            rows_of_part = std::max(rows_of_part, rows_before(p, *layout, last) - rows_before(p, *layout, first));
+        constraints_of_part = std::max<size_t>(constraints_of_part, part.constraints.size());
+    }
+    constraints_of_part = std::min<size_t>(constraints_of_part, layout->largest_tile);
+
     workspaces_.resize(over_runs_ ? options.threads : 1);
     for (Workspace& w : workspaces_) {
-        w.x = Buffer<float>(values * width);
-        const size_t rows_needed = layout->own_rows ? layout->exceptional_constraint.size() : variables + values;
-        w.rows = Buffer<float>(t.any_exceptional ? rows_needed * width : 0);
-        w.totals = Buffer<float>(linear ? variables * width : 0);
-        w.messages = Buffer<float>(t.any_labelled ? values * width * (linear ? 1 : 2) : 0);
-        w.constraints = Buffer<float>(size_t(layout->largest_tile) * width * (linear ? 1 : 2));
+        w.x = Buffer<float>(values_of_part * width);
+        w.rows = Buffer<float>(rows_of_part * width);
+        w.totals = Buffer<float>(linear ? of_part * width : 0);
+        w.messages = Buffer<float>(t.any_labelled ? values_of_part * width * (linear ? 1 : 2) : 0);
+        w.constraints = Buffer<float>(constraints_of_part * width * (linear ? 1 : 2));
         if (t.tile_count != 1) {
             w.own = Buffer<float>(values * width);
             w.whole = Buffer<float>(variables * width * whole_rows(t, network->view()));
             w.count = Buffer<float>(linear ? values : 0);
         }
-        w.view = {w.x.data(),      w.rows.data(),        w.messages.data(),
-                  w.totals.data(), w.constraints.data(), {w.own.data(), w.whole.data(), w.count.data()}};
     }
 
     const size_t block = layout->largest_block, padded = (block + 63) / 64 * 64;
@@ -147,6 +163,24 @@ double Search::multiply_adds() const {
     const double per_variable = 2 + (linear ? 2 : 0), per_constraint = linear ? 0.5 : 3;
     const double d = network->view().hidden;
     return options.runs * d * d * (per_value * values + per_variable * variables + per_constraint * constraints);
+}
+
+// Indices of the part's variables, values and constraints, less those before it, are those of its arrays.
+Work Search::work_of(Workspace& w, const Part& part) const {
+    const int64_t width = network->view().width, messages = layout->form == Form::linear ? 1 : 2;
+    const int64_t value = first_value(*problem, part);
+    auto at = [&](Buffer<float>& buffer, int64_t before) {
+        return buffer.data() ? buffer.data() - before * width : nullptr;
+    };
+    Work work;
+    work.last_variable = part.variables.last;
+    work.x = at(w.x, value);
+    work.rows = w.rows.data() ? at(w.rows, rows_before(*problem, *layout, part.variables.first)) : nullptr;
+    work.messages = at(w.messages, messages * value);
+    work.totals = at(w.totals, part.variables.first);
+    work.constraints = at(w.constraints, messages * part.constraints.first);
+    work.collected = {w.own.data(), w.whole.data(), w.count.data()};
+    return work;
 }
 
 RunView Search::run_view(int32_t run, uint64_t key) {
@@ -209,29 +243,36 @@ void Search::step_run(int32_t run, Workspace& workspace, Each&& each_block) {
     const Network& n = network->view();
     const Topology& t = layout->topology;
     const RunView view = run_view(run, step_key(options.seed, options.first_run + run, step + 1));
-    const Work& work = workspace.view;
     const auto &variables = layout->variable_blocks, &constraints = layout->constraint_blocks;
     auto each = [&](int64_t count, const auto& body) {
         each_block(count, [&](int64_t i, int thread) {
             if (!abandoned()) body(i, thread);
         });
     };
-    each(int64_t(variables.size()),
-         [&](int64_t i, int thread) { k.encode(n, t, view, work, scratch_[thread], variables[i]); });
-    for (size_t i = 0; i < layout->tiles.size(); ++i) {
-        const Tile& tile = layout->tiles[i];
-        const int32_t first = layout->tile_block[i];
-        each(int64_t(layout->tile_block[i + 1] - first), [&](int64_t b, int thread) {
-            k.constrain(n, t, view, work, scratch_[thread], tile, constraints[first + b]);
+    auto each_of = [&](Range range, const auto& body) {
+        each(range.size(), [&](int64_t i, int thread) { body(range.first + i, thread); });
+    };
+    for (const Part& part : layout->parts) {
+        const Work work = work_of(workspace, part);
+        each_of(part.variable_blocks,
+                [&](int64_t i, int thread) { k.encode(n, t, view, work, scratch_[thread], variables[i]); });
+        for (size_t i = 0; i < layout->tiles.size(); ++i) {
+            const bool one = layout->tiles.size() == 1;
+            Tile tile = layout->tiles[i];
+            tile.last = std::min(tile.last, part.constraints.last);
+            each_of(
+                one ? part.constraint_blocks : Range{layout->tile_block[i], layout->tile_block[i + 1]},
+                [&](int64_t b, int thread) { k.constrain(n, t, view, work, scratch_[thread], tile, constraints[b]); });
+            if (one) break;  // update receives block by block
+            each_of(part.variable_blocks, [&](int64_t b, int thread) {
+                k.collect(n, t, view, work, scratch_[thread], layout->tiles[i], variables[b]);
+            });
+        }
+        each_of(part.groups, [&](int64_t i, int thread) {
+            const int32_t first = layout->group_block[i], count = layout->group_block[i + 1] - first;
+            k.update(n, t, view, work, scratch_[thread], variables.data() + first, count);
         });
-        if (layout->tiles.size() == 1) break;  // update receives block by block
-        each(int64_t(variables.size()),
-             [&](int64_t b, int thread) { k.collect(n, t, view, work, scratch_[thread], tile, variables[b]); });
     }
-    each(int64_t(layout->group_block.size()) - 1, [&](int64_t i, int thread) {
-        const int32_t first = layout->group_block[i], count = layout->group_block[i + 1] - first;
-        k.update(n, t, view, work, scratch_[thread], variables.data() + first, count);
-    });
     if (options.local) sample_local(run);
     if (!external) relabel_run(run, each);
 }

@@ -71,9 +71,9 @@ class Search {
   private:
     struct Workspace {
         Buffer<float> x, rows, messages, totals, constraints, own, whole, count;
-        Work view;
     };
 
+    Work work_of(Workspace& workspace, const Part& part) const;
     RunView run_view(int32_t run, uint64_t key);
     Labels labels_view(int32_t run);
     template <class Each>

@@ -1,4 +1,4 @@
-"""anycsp: one learned search for any constraint problem.
+"""anycsp: good answers to any constraint problem, by compiled search, exact search or a learned network.
 
 from anycsp import Problem, solve
 problem = Problem()

@@ -13,7 +13,8 @@ from html import escape
 import numpy as np
 
 from anycsp.errors import ProblemError
-from anycsp.model.problem import Assignment, Problem
+from anycsp.model.problem import Problem
+from anycsp.model.variables import Assignment
 
 LARGEST = 200
 """Values beyond which a picture shows nothing any more."""

@@ -95,6 +95,7 @@ FILES: dict[str, tuple[str, str | bytes, int | None, str]] = {
     "binary garbage as JSON": ("x.json", GARBAGE, None, "binary data"),
     "empty file": ("x.txt", "", None, "an empty file"),
     "prose": ("x.txt", "Dear solver,\nplease solve.\n", None, "unknown format"),
+    "a MiniZinc model": ("x.mzn", "var 1..2: x;\nsolve satisfy;\n", None, "minizinc --solver anycsp x.mzn"),
 }  # fmt: skip
 
 
@@ -263,7 +264,7 @@ def test_more_edges_than_memory_allows_are_refused_with_estimate_and_limit(
     assert printed.err.startswith(f"error: {path}: the constraint value graph has 8,970,000,000 edges")
     assert "more than the limit of" in printed.err
     assert run(["info", str(path), "--colors", "100000"]) == 0
-    with pytest.raises(TooLargeError, match="GiB"):
+    with pytest.raises(TooLargeError, match="MiB of memory for 1 run, more than the limit of 0 MiB"):
         check_memory([read(path, colors=10)], limit=1000)
 
 

@@ -447,7 +447,22 @@ def test_convert_there_and_back(tmp_path: Path, capsys: Capture) -> None:
     assert "MaxCut problems only" in capsys.readouterr().err
     assert not (tmp_path / "z.mtx").exists()
     assert run(["convert", str(path), str(tmp_path / "z")]) == 2
-    assert "unknown format" in capsys.readouterr().err
+    refused = capsys.readouterr().err
+    assert "say which with --to: cnf, " in refused
+    assert "xcsp3" not in refused  # which is only read
+
+
+def test_numbers_are_called_numbers(capsys: Capture) -> None:
+    assert run(["solve", "x.cnf", "--time-limit", "soon"]) == 2
+    assert "'soon' is not a valid number." in capsys.readouterr().err
+    for command in COMMANDS:
+        assert run([command, "--help"]) == 0
+        assert not re.search(r"(INTEGER|FLOAT)( RANGE)?\b", capsys.readouterr().out), command
+
+
+def test_a_misspelt_command_gets_a_suggestion(capsys: Capture) -> None:
+    assert run(["slove", "x.cnf"]) == 2
+    assert "No such command 'slove'. Did you mean 'solve'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

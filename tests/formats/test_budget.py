@@ -144,6 +144,13 @@ HOSTILE = {
     ),
     "cfn cost that is no number": ("cfn", network(functions="f: {scope: [x], costs: [nan, 1]}"), "a cost is a number"),
     "cfn nested": ("cfn", "[" * 100_000, "ANYCSP_MAX_DEPTH"),
+    "flatzinc nested arrays": ("flatzinc", "array [1..2] of int: c = " + "[" * 100_000, "ANYCSP_MAX_DEPTH"),
+    "flatzinc nested sets": ("flatzinc", "var " + "{0, " * 100_000, "ANYCSP_MAX_DEPTH"),
+    "flatzinc nested indices": (
+        "flatzinc",
+        "array [1..1] of int: c = [1];\nint: d = " + "c[" * 100_000,
+        "ANYCSP_MAX_DEPTH",
+    ),
     "json domain": ("json", one_domain(f"0..{BILLION}"), "ANYCSP_MAX_DOMAIN"),
     "json range beyond 64 bits": ("json", one_domain(f"{2**63 - 1}..{2**63}"), "64-bit integers"),
     "json list beyond 64 bits": ("json", one_domain([0, 2**63]), "64-bit integers"),
@@ -157,6 +164,16 @@ HOSTILE = {
         "json",
         json.dumps({"variables": [{"names": [f"x{i}" for i in range(200)], "domain": "1..1000000"}]}),
         "ANYCSP_MAX_VALUES",
+    ),
+    "json half bound": (
+        "json",
+        json.dumps(
+            {
+                "variables": [{"names": ["x", "y"], "domain": [0, 1]}],
+                "constraints": [{"kind": "distinct", "scope": ["x", "y"], "operator": "<=", "bound": 0.5}],
+            }
+        ),
+        "the bound is an integer, not 0.5",
     ),
     "json nested": ("json", "[" * 100_000, "ANYCSP_MAX_DEPTH"),
     "json nested expression": ("json", rule(DEPTH.default + 1), "ANYCSP_MAX_DEPTH"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from typing import Any
 
 import pytest
@@ -129,6 +130,46 @@ solve satisfy;"""
     assert {name: problem.domain(name).bounds for name in "spq"} == {"s": (4, 10), "p": (2, 12), "q": (-4, 4)}
 
 
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        "int_times(x, y, 6)",
+        "int_times(a, x, b); constraint int_eq(y, x)",
+        "int_times(x, x, y); constraint int_le(y, 9)",
+        "int_times(x, x, a); constraint int_eq(x, y)",
+        "int_div(x, a, b); constraint int_eq(x, y)",
+        "set_in(x, s); constraint int_eq(x, y)",
+        "fzn_member_int([a, b, 5], x); constraint int_eq(x, y)",
+        "fzn_if_then_else_int([p, true], [4, -7], x); constraint int_eq(x, y)",
+        "fzn_if_then_else_var_int([p, true], [a, b], x); constraint int_eq(x, y)",
+        "fzn_increasing_int([-2, x, y, 2])",
+        "fzn_strictly_increasing_int([-3, x, y, 2])",
+        "fzn_decreasing_int([2, x, y, -2])",
+        "fzn_strictly_decreasing_int([3, x, y, -2])",
+        "anycsp_table_int([x, y], [3, -4, -5, 9, 0, 0])",
+        "anycsp_regular([x, y], 2, 3, [1, 2, 0, 2, 1, 2], 1, 2..2)",
+        "fzn_global_cardinality([a, b], [1, -3], [x, y])",
+        "fzn_global_cardinality_closed([x, a], [3, 1], [y, b]); constraint int_eq(x, a)",
+        "fzn_global_cardinality_low_up_closed([x, y], [3, -2], [0, 0], [2, 1])",
+        "anycsp_bin_packing_load(1, [x, y], [a, b], [4, 5])",
+        "anycsp_bin_packing_load(-1, [a, b], [x, y], [1, 2])",
+        "anycsp_inverse(1, [x, y], 0, [a, b])",
+        "anycsp_circuit(4, [x, y])",
+        "anycsp_subcircuit(4, [x, y])",
+    ],
+)
+def test_bounds_of_open_integers_lose_no_solution(constraints: str) -> None:
+    """The same solutions as with more than enough values."""
+    kinds = {"p": "bool", "a": "-3..3", "b": "1..3", "s": "set of -2..2"}
+    rest = " ".join(f"var {kind}: {x};" for x, kind in kinds.items() if re.search(rf"\b{x}\b", constraints))
+    found = []
+    for kind in ("int", "-11..11"):
+        declared = f"var {kind}: x :: output_var; var {kind}: y; {rest}"
+        text = f"{declared} constraint {constraints}; solve satisfy;"
+        found.append(solutions(read_flatzinc(text_source(text.encode(), "<text>"))))
+    assert found[0] == found[1] != set()
+
+
 def test_a_wide_integer_is_replaced_by_its_definition() -> None:
     text = """var 0..2000: x; var 0..2000: y; var 0..100000000: p; var -1000000000..3000000: s;
 constraint int_times(x, y, p) :: defines_var(p);
@@ -158,6 +199,9 @@ REFUSED = {
     "var 1..3: x; constraint int_lin_le([1, 2], [x], 3); solve satisfy;": "constraint int_lin_le",
     "var set of 1..3: s; solve minimize s;": "minimize",
     "constraint": "name expected",
+    "var 1..3: x; solve satisfy; solve minimize x;": "a second solve item",
+    "array [1..3] of int: a = [1, 2]; var 1..3: x; solve satisfy;": "3 indices and 2 items",
+    "var 1..3: x; var 1..3: y; constraint anycsp_table_int([x, y], [1, 2, 3]); solve satisfy;": "3 cells in rows of 2",
 }
 
 
@@ -176,6 +220,11 @@ def test_reading_ends_with_the_time() -> None:
     late = Source("model.fzn", "\n".join(lines).encode(), deadline=Deadline.after(0))
     with pytest.raises(FormatError, match="time limit"):
         read_flatzinc(late)
+
+
+def test_numbers_have_18_digits_and_a_sign() -> None:
+    text = "var -999999999999999999..999999999999999999: x; constraint int_abs(x, 3); solve satisfy;"
+    assert read_text(text, format="flatzinc").domain("x").bounds == (-3, 3)
 
 
 def test_impossible_constants_are_constraints_that_fail() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from anycsp import Problem, solve
 from anycsp.checker import readers
 from anycsp.checker.check import recount
 from anycsp.errors import AnyCSPError, ConversionError
-from anycsp.formats import read_text, to_text
+from anycsp.formats import FORMATS, read_text, to_text
 
 
 def random_opb(seed: int) -> str:
@@ -123,6 +124,9 @@ def test_a_cut_written_as_a_quadratic_problem_is_minimised_by_the_best_cut() -> 
         ("+99999999999999999999 x1 >= 1 ;", "opb", "would be rounded"),
         ("* #variable= 99999999 #constraint= 1\n+1 x1 >= 1 ;", "opb", "claims"),
         ("soft: 3 ;\n[2] +1 x1 >= 1 ;\n[2] -1 x1 >= 0 ;", "opb", "a limit of 3 to the cost"),
+        ("min: +1 x1 ;\nmin: +1 x2 ;\n+1 x1 +1 x2 >= 1 ;", "opb", "a second goal: min: after min:"),
+        ("soft: 9 ;\n[2] +1 x1 >= 1 ;\nmin: +1 x1 ;", "opb", "a second goal: min: after soft:"),
+        ("min: +1 x1 ;\n[2] +1 x1 >= 1 ;", "opb", "an objective beside soft constraints"),
         ("", "opb", "no variables"),
         ("0 0 1", "qubo", "before the header"),
         ("p qubo 0 2 1 0\n5 5 1", "qubo", "unknown node 5"),
@@ -132,6 +136,7 @@ def test_a_cut_written_as_a_quadratic_problem_is_minimised_by_the_best_cut() -> 
         ("-1 1 2", "coo", "negative node"),
         ("0 0 0.1234567890123456789", "coo", "would round"),
         ("# vartype=REAL\n0 0 1", "coo", "SPIN or BINARY"),
+        ("# vartype=SPIN\n0 1 1\n# vartype=BINARY", "coo", "not both"),
         ("", "coo", "no coefficients"),
     ],
 )
@@ -149,6 +154,16 @@ def test_what_these_formats_cannot_hold_is_refused() -> None:
     for name in ("opb", "qubo", "coo"):
         with pytest.raises(ConversionError):
             to_text(problem, name)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_graph_without_edges_is_written_or_refused(format: str) -> None:
+    """It had a block of no constraints, whose first one opb wanted to name."""
+    matrix = "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1\n"
+    for file, kind in ((matrix, "mtx"), ("2 0\n", "rudy"), ("p edge 2 0\n", "col")):
+        problem = read_text(file, format=kind)
+        with contextlib.suppress(ConversionError):
+            assert read_text(to_text(problem, format), format=format).num_variables == 2
 
 
 def test_answers_to_pseudo_boolean_problems_are_literals() -> None:

@@ -132,6 +132,15 @@ def test_what_hangs_or_dies_is_noticed_and_the_rest_goes_on() -> None:
     assert sum(report.tally["failed"] for report in reports) == len(failures)
 
 
+def test_who_looks_at_a_trial_that_is_just_beginning_sees_no_hang() -> None:
+    def check(case: object) -> str:
+        raise ValueError  # so that the parent looks after every trial
+
+    failing = Kind("none", lambda rng: {}, check, lambda case: iter(()), 0.2)
+    failures = [failure for report in campaign(failing, 1, 0, 3.0) for _, failure in report.failures]
+    assert {failure.signature for failure in failures} == {"ValueError:  in test_fuzz.py check"}
+
+
 def test_the_command_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log.jsonl"
     assert (

@@ -124,6 +124,15 @@ def test_constrained_models_mean_what_dimod_says(seed: int) -> None:
     assert found.energy == pytest.approx(best.energy, abs=1e-5)
 
 
+def test_labels_that_look_alike_are_different_variables() -> None:
+    cqm = dimod.ConstrainedQuadraticModel()
+    number, text = dimod.Binary(1), dimod.Binary("1")
+    cqm.set_objective(2 * number - 3 * text)
+    cqm.add_constraint(number + text == 1)
+    best = AnyCSPSampler().sample_cqm(cqm, time_limit=0.5).first
+    assert (best.sample, best.energy, best.is_feasible) == ({1: 0, "1": 1}, -3, True)
+
+
 def test_reads_of_constrained_models_begin_where_they_are_told() -> None:
     model = dimod.ConstrainedQuadraticModel()
     x, n, s = dimod.Binary("x"), dimod.Integer("n", upper_bound=9), dimod.Spin("s")

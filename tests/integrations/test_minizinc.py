@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -102,6 +103,31 @@ def test_what_is_proved_unsatisfiable_and_what_is_not(solved) -> None:
     assert solved(FERMAT, "-t", "300", "--search", "local")[1] == f"{UNKNOWN}\n"
 
 
+ODD_CIRCLES = {
+    "tiny": 3,
+    "large": 29,
+}
+DENSE = "".join(f"var bool: b{k};\n" for k in range(15)) + "".join(
+    f"constraint bool_clause([{x}, {y}], [{z}]);\nconstraint bool_clause([], [{x}, {y}, {z}]);\n"
+    f"constraint bool_clause([{z}], [{x}, {y}]);\nconstraint bool_clause([{x}, {y}, {z}], []);\n"
+    for x, y, z in ((f"b{k}", f"b{(k + s) % 15}", f"b{(k + t) % 15}") for k in range(15) for s, t in ((1, 2), (3, 7)))
+)
+"""Neighbours in a circle of 15 differ, in so many clauses that a formula from a file would be one of MaxSAT."""
+
+
+@pytest.mark.parametrize("size", ODD_CIRCLES.values(), ids=ODD_CIRCLES)
+@pytest.mark.parametrize("search", ["auto", "local"])
+def test_all_of_a_model_must_hold_though_it_looks_like_a_cut(solved, size: int, search: str) -> None:
+    """Two colours for an odd circle are a MaxCut to whoever does not know that everything is required."""
+    text = "".join(f"var 1..2: x{k} :: output_var;\n" for k in range(size))
+    text += "".join(f"constraint int_ne(x{k}, x{(k + 1) % size});\n" for k in range(size))
+    assert solved(text + "solve satisfy;", "-t", "20000", "--search", search)[1] == f"{UNSATISFIABLE}\n"
+
+
+def test_all_of_a_model_must_hold_though_it_looks_like_maxsat(solved) -> None:
+    assert solved(DENSE + "solve satisfy;", "-t", "20000", "--search", "local")[1] == f"{UNSATISFIABLE}\n"
+
+
 def test_solutions_without_output_are_one(solved) -> None:
     assert solved("solve satisfy;", "-a", "-t", "20000")[1] == f"{SOLUTION}\n{COMPLETE}\n"
     assert solved("var 1..3: x; solve satisfy;", "-n", "2", "-t", "20000")[1] == f"{SOLUTION}\n{COMPLETE}\n"
@@ -161,9 +187,11 @@ def test_a_missing_file_is_a_refusal(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_a_signal_prints_the_best_so_far(tmp_path: Path) -> None:
     file = tmp_path / "model.fzn"
     file.write_text(OPEN)
-    command = [sys.executable, "-m", "anycsp.integrations.minizinc.solver", "-p", "1", "--search", "local", str(file)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    time.sleep(4)
+    command = [sys.executable, "-m", "anycsp.integrations.minizinc.solver", "-v", "-p", "1", "--search", "local"]
+    process = subprocess.Popen([*command, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert "Problem" in process.stderr.readline()  # it has been read, however long a busy machine takes
+    time.sleep(1)
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=30)
     assert SOLUTION in output or UNKNOWN in output
@@ -314,6 +342,31 @@ def test_minizinc_lists_the_solver_and_passes_its_flags(environment: dict[str, s
     output = minizinc(environment, "--solver", "anycsp", "-a", "-s", "-r", "3", "-f", "-p", "1", str(model))
     assert output.count(SOLUTION) == 6
     assert "%%%mzn-stat: solutions=6" in output
+
+
+@needs_minizinc
+def test_minizincs_python_driver_solves_with_it(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = pytest.importorskip("minizinc", reason="the Python driver is not installed")
+    monkeypatch.setenv("MZN_SOLVER_PATH", environment["MZN_SOLVER_PATH"])
+    solver, limit = driver.Solver.lookup("anycsp"), timedelta(seconds=30)
+
+    def solved(model: str, **options: object):
+        instance = driver.Instance(solver)
+        instance.add_string(model)
+        return instance.solve(timeout=limit, processes=1, **options)
+
+    best = solved("var 1..9: x; var set of 1..3: s; constraint x + card(s) = 7; solve maximize x;", random_seed=3)
+    assert (best.status, best.objective, best["s"]) == (driver.Status.OPTIMAL_SOLUTION, 7, set())
+    every = solved("var 1..3: x; constraint x != 2; solve satisfy;", all_solutions=True, free_search=True)
+    assert every.status == driver.Status.ALL_SOLUTIONS
+    assert sorted(one.x for one in every.solution) == [1, 3]
+    assert every.statistics["solutions"] == 2
+    none = solved(
+        "array[1..3] of var bool: b; constraint forall(i, j in 1..3 where i < j)(b[i] != b[j]); solve satisfy;"
+    )
+    assert none.status == driver.Status.UNSATISFIABLE
+    with pytest.raises(driver.error.MiniZincError, match="f is a float"):
+        solved("var float: f; constraint f > 1.5; solve satisfy;")
 
 
 def test_the_command_is_installed() -> None:

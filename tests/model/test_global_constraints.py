@@ -12,7 +12,7 @@ from families import COMPARE, draw_operator, is_circuit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anycsp import Problem, ProblemError
+from anycsp import ExpressionError, Problem, ProblemError, solve
 from anycsp.model.expressions import Variable, element, operation
 
 Predicate = Callable[[Sequence[int]], bool]
@@ -345,3 +345,78 @@ def test_an_auxiliary_variable_may_be_constant_where_it_is_defined() -> None:
     problem.define(operation("iff", element([y, 2], x)))  # true, but undefined beyond the list
     assert problem.violation({"x": 1, "y": 0}).violated == 0
     assert problem.violation({"x": 3, "y": 0}).violated == 1
+
+
+def compared(post: Callable[[Problem, list[Variable]], None]) -> list[int]:
+    """How many constraints each assignment violates."""
+    problem = Problem()
+    post(problem, problem.add_variables(3, 0, 2))
+    return [problem.violation(values).violated for values in itertools.product(range(3), repeat=3)]
+
+
+INTEGERS: list[Callable[[int], Any]] = [np.int64, np.uint8, lambda n: np.bool_(n) if n < 2 else np.int32(n)]
+LISTS: list[Callable[[list[Any]], Any]] = [list, tuple, iter, np.array]
+WITH_CONSTANTS: dict[str, Callable[[Problem, list[Variable], Any, Any], object]] = {
+    "count": lambda p, x, n, many: p.add_count(many(x), many([n(0), n(2)]), "==", n(1)),
+    "cardinality": lambda p, x, n, many: p.add_cardinality(
+        many(x), many([n(1), n(2)]), many([n(0), n(1)]), closed=True
+    ),
+    "distinct": lambda p, x, n, many: p.add_distinct(many(x), "==", n(2)),
+    "distinct except": lambda p, x, n, many: p.add_distinct(many(x), ">=", n(1), except_values=many([n(0), n(2)])),
+    "all equal": lambda p, x, n, many: p.add_all_equal(many(x), except_values=many([n(0)])),
+    "ordered": lambda p, x, n, many: p.add_ordered(many(x), "<=", many([n(1), n(0)])),
+    "lexicographic": lambda p, x, n, many: p.add_lexicographic([many([x[0], n(1)]), many([x[1], x[2]])]),
+    "different lists": lambda p, x, n, many: p.add_all_different_lists(
+        [many([x[0], x[1]]), many([x[1], x[2]])], except_lists=[many([n(0), n(0)])]
+    ),
+    "precedence": lambda p, x, n, many: p.add_precedence(many(x), many([n(1), n(2)]), covered=True),
+    "channel": lambda p, x, n, many: p.add_channel(many([x[0], x[1]]), many([x[2], n(1)])),
+    "channel value": lambda p, x, n, many: p.add_channel_value(many([x[0], x[1]]), x[2]),
+    "circuit": lambda p, x, n, many: p.add_circuit(many(x), n(2), self_loops=True),
+    "no overlap": lambda p, x, n, many: p.add_no_overlap(many(x), many([n(1), n(0), n(2)])),
+    "no overlap of boxes": lambda p, x, n, many: p.add_no_overlap(
+        [many([x[0], x[1]]), many([x[1], x[2]]), many([x[2], x[0]])],
+        [many([n(1), n(1)]), many([n(2), n(1)]), many([n(2), n(0)])],
+    ),
+    "cumulative": lambda p, x, n, many: p.add_cumulative(
+        many(x), many([n(2), n(1), n(0)]), many([n(1), n(1), n(2)]), "<=", n(1)
+    ),
+    "all different": lambda p, x, n, many: p.add_all_different(many(x), except_values=many([n(0), n(1)])),
+}
+
+
+@pytest.mark.parametrize("name", WITH_CONSTANTS)
+def test_integers_of_any_type_and_lists_of_any_kind_say_the_same(name: str) -> None:
+    post = WITH_CONSTANTS[name]
+    expected = compared(lambda p, x: post(p, x, int, list))
+    assert len(set(expected)) > 1
+    for integer, many in itertools.product(INTEGERS, LISTS):
+        assert compared(lambda p, x: post(p, x, integer, many)) == expected, (integer, many)  # noqa: B023
+
+
+def test_global_constraints_of_odd_integers_are_searched_exactly() -> None:
+    pytest.importorskip("ortools")
+    problem = Problem()
+    x = problem.add_variables(3, 0, 4)
+    problem.add_cumulative(x, np.array([2, 2, 1], np.uint8), [np.True_, np.int8(1), np.uint8(1)], "<=", np.True_)
+    problem.add_no_overlap([[x[0], x[1]], [x[1], x[2]]], np.array([[1, 2], [2, 1]], np.int8))
+    assert solve(problem, search="exact", time_limit=20).status == "satisfied"
+
+
+def test_cardinality_takes_ranges_with_any_step() -> None:
+    def violated(occurs: range) -> list[int]:
+        return compared(lambda p, x: p.add_cardinality(x, [1], [occurs]))
+
+    assert violated(range(1, 4, 2)) == [int(v.count(1) not in (1, 3)) for v in itertools.product(range(3), repeat=3)]
+    assert violated(range(2, 0, -1)) == violated(range(1, 3))
+
+
+def test_excepted_values_are_whole_numbers() -> None:
+    problem = Problem()
+    x = problem.add_variables(3, 0, 2)
+    with pytest.raises(ExpressionError, match="whole number"):
+        problem.add_distinct(x, "<=", 2, except_values=[x[0]])
+
+
+def test_a_circuit_over_a_constant_beyond_64_bits_does_not_hold() -> None:
+    assert set(compared(lambda p, x: p.add(operation("circuit", x[0], 2**63, x[1]) == 0))) == {0}

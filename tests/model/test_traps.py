@@ -18,7 +18,7 @@ from anycsp.checker.check import recount
 from anycsp.checker.problem import from_description
 from anycsp.formats import read_text, to_text
 from anycsp.model.description import describe
-from anycsp.model.expressions import if_else, minimum
+from anycsp.model.expressions import if_else, maximum, minimum
 
 Model = tuple[Problem, Any, Any]
 
@@ -289,3 +289,58 @@ def test_constants_that_cannot_be_computed_with_are_refused(write: Callable[[Any
         problem.add(write(x))
     problem.add(x <= 2**70)  # which is only compared with
     assert solve(problem, search="local", time_limit=1).status == "satisfied"
+
+
+def test_many_scopes_list_each_variable_once() -> None:
+    """A scope with a variable twice was found out by the search, which then refused the whole problem."""
+    problem = Problem()
+    x = problem.add_variables(3, 0, 2)
+    with pytest.raises(ProblemError, match="scope 2 of many lists a variable twice"):
+        problem.add_not_equal([(x[0], x[1]), (x[2], x[2])])
+
+
+WRONG: dict[str, tuple[Callable[[Problem, Any, Any], object], str]] = {
+    "position beyond the domain": (lambda p, x, y: p.add_nogood([x, y], [3, 10]), "nogood has a position"),
+    "negative position": (lambda p, x, y: p.add_nogood([x, y], [-1, 0]), "nogood has a position"),
+    "position for one of two": (lambda p, x, y: p.add_nogood([x, y], [0]), "nogood has a position"),
+    "half a position": (lambda p, x, y: p.add_nogood([x, y], np.array([0.5, 1])), "nogood has a position"),
+    "literal of ten values": (lambda p, x, y: p.add_clauses(np.array([0, 1]), np.array([-1])), "two values"),
+    "half a literal": (lambda p, x, y: p.add_clauses(np.array([0, 1]), np.array([1.5])), "literals are arrays of int"),
+    "offsets beyond": (lambda p, x, y: p.add_clauses(np.array([0, 5]), np.array([1])), "offsets of clauses"),
+    "half a variable": (lambda p, x, y: p.add_tables(np.array([[0.5, 1]]), [(0, 0)]), "scopes are arrays of integers"),
+    "half a value": (lambda p, x, y: p.add_short_table([x, y], [({1.5}, "*")]), "a cell's value is an integer"),
+    "a label of none": (lambda p, x, y: p.add_short_table([x, y], [({"red"}, "*")]), "outside the domain"),
+    "half a goal": (lambda p, x, y: p.minimize(2.5), "variables and whole numbers"),
+    "goals in an array": (lambda p, x, y: p.minimize(p.add_variables((2, 2), 0, 1)), r"total\(array\)"),
+    "goals by name": (lambda p, x, y: p.minimize(["x"]), "variables and whole numbers"),
+    "no coefficient": (lambda p, x, y: p.add_linear([x, y], [float("nan"), 1], "<=", 2), "coefficient is an integer"),
+    "endless bound": (lambda p, x, y: p.add_linear([x, y], [1, 1], "<=", float("inf")), "right side is an integer"),
+    "weight for another": (lambda p, x, y: p.add(x == 1, weight=[1, 2]), "one for each constraint"),
+    "the least of 64 bits": (
+        lambda p, x, y: p.add_linear([x, p.add_variable([-(2**63), 0])], [1, 1], "<=", 2),
+        "linear sum beyond 64-bit",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_would_be_cut_off_or_misread_is_refused(name: str) -> None:
+    """All of these were taken: rounded, read as something else, or refused without saying which argument was wrong."""
+    wrong, said = WRONG[name]
+    with pytest.raises((ProblemError, ExpressionError), match=said):
+        wrong(*model())
+
+
+def test_a_range_in_a_cell_may_be_as_long_as_it_likes() -> None:
+    problem, x, y = model()
+    problem.add_short_table([x, y], [(range(2, 10**15, 3), "*")])
+    assert [v for v in range(10) if problem.violation([v, 0]).violated == 0] == [2, 5, 8]
+
+
+def test_extrema_of_huge_terms_are_rules() -> None:
+    """The family counts to 2^59; a model may go to 2^62."""
+    problem = Problem()
+    x, y = problem.add_variable([-3, 1979696639]), problem.add_variable([1979696639, 5])
+    problem.add(maximum([x**2, y**2]) <= 30)
+    result = solve(problem, time_limit=5)
+    assert (result.status, result[x], result[y]) == ("satisfied", -3, 5)

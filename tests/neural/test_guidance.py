@@ -124,7 +124,7 @@ from anycsp import Problem
 def draw(rng):
     problem = Problem()
     problem.add_variables(6, range(2))
-    kinds = [lambda: problem.add_all_different([3, 5]), lambda: problem.add_not_equal([(0, 1), (2, 4)])]
+    kinds = [lambda: problem.add_linear([3, 5], [1, 1], "==", 1), lambda: problem.add_not_equal([(0, 1), (2, 4)])]
     for kind in rng.permutation(2):
         kinds[int(kind)]()
     return problem

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from anycsp import Problem, native
 from anycsp.constraints.base import Labelling
 from anycsp.constraints.external import ExternalLabelling
-from anycsp.constraints.table import DenseLabelling
+from anycsp.constraints.table_layouts import DenseLabelling
+from anycsp.distributions.sat import random_formula
 from anycsp.graph import compile_graph
 from anycsp.neural.engine_torch import TorchEngine
 from anycsp.neural.policy import PolicyNetwork
@@ -196,6 +197,45 @@ def test_results_do_not_depend_on_threads(aggregation: str, runs: int) -> None:
     for outcome in outcomes[1:]:
         for a, b in zip(outcomes[0], outcome, strict=True):
             assert (a == b).all()
+
+
+def linear_problem(seed: int) -> Problem:
+    """One family with stored labels, so that a batch can be worked through in parts."""
+    rng = np.random.default_rng(seed)
+    problem = Problem()
+    x = problem.add_variables(40, 0, 2)
+    for _ in range(250):
+        problem.add_linear([x[i] for i in rng.choice(40, 2, replace=False)], [1, -1], "<=", int(rng.integers(-1, 2)))
+    return problem
+
+
+def clauses_problem(seed: int) -> Problem:
+    return random_formula(np.random.default_rng(seed), 50, 300, 3)
+
+
+def sparse_clauses_problem(seed: int) -> Problem:
+    """Fewer slots than values, so that every slot has its own row."""
+    return random_formula(np.random.default_rng(seed), 150, 90, 2)
+
+
+@pytest.mark.parametrize("problem", [linear_problem, clauses_problem, sparse_clauses_problem])
+@pytest.mark.parametrize("aggregation", ["sum", "mean", "max"])
+def test_a_batch_in_parts_is_the_same_as_in_one(problem: Callable[[int], Problem], aggregation: str) -> None:
+    graph = TensorGraph(compile_graph([problem(seed) for seed in range(4)]))
+    policy = random_policy(4, hidden=128, aggregation=aggregation, features="gain")
+    positions = random_positions(graph, 1, 0)
+    in_parts, in_one = (NativeEngine(graph.topology, policy.weights(), threads=threads) for threads in (1, 2))
+    assert in_parts.parts > 1
+    assert in_one.parts == 1  # several threads go through it as a whole
+    for search in (in_parts, in_one):
+        search.start(positions)
+        search.advance(1)
+    expected, _ = reference_step(graph, policy, policy.start(graph, 1), positions)
+    assert relative_error(in_parts.logits(), expected) < 1e-5
+    for search in (in_parts, in_one):
+        search.advance(4)
+    assert (in_parts.positions == in_one.positions).all()
+    assert (in_parts.state() == in_one.state()).all()
 
 
 def test_a_part_of_the_runs_is_the_same_as_in_the_whole() -> None:
@@ -414,7 +454,7 @@ def test_bad_weights_raise() -> None:
 
     graph = TensorGraph(compile_graph([mixed_problem(1), mixed_problem(2)]))
     module, problem, policy = native.module(), graph.topology.native_problem, random_policy(hidden=8)
-    layout = module.Layout(problem, "max", 8, False, False, "auto", 0)
+    layout = module.Layout(problem, "max", 8, False, False, "auto", 0, True)
     options = {
         "first_run": 0,
         "runs": 1,
@@ -440,7 +480,7 @@ def test_bad_weights_raise() -> None:
         module.make_search(
             replace(graph.topology).native_problem, layout, network, options, graph.topology.constant, None
         )
-    linear = module.Layout(problem, "sum", 8, False, False, "linear", 0)
+    linear = module.Layout(problem, "sum", 8, False, False, "linear", 0, True)
     with pytest.raises(ValueError, match="another form"):
         module.make_search(problem, linear, network, options, graph.topology.constant, None)
 

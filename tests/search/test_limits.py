@@ -340,6 +340,8 @@ def test_with_steps_an_answer_repeats_whatever_threads_and_clocks_do(
     "wrong",
     [
         {"runs": 2.5}, {"runs": 0}, {"runs": True}, {"runs": "2"}, {"seed": "a"}, {"seed": 1.5}, {"seed": None},
+        {"solutions": 2.5}, {"solutions": None}, {"solutions": np.array([1, 2])}, {"device": 2.5}, {"stop": 2.5},
+        {"min_distance": 1.5, "solutions": 2}, {"distinct_on": 3, "solutions": 2}, {"search": np.array([1, 2])},
         {"threads": 0}, {"threads": -1}, {"threads": 1.0}, {"steps": -1}, {"steps": True}, {"steps": "9"},
         {"time_limit": float("nan")}, {"time_limit": -1}, {"time_limit": "1"}, {"time_limit": True},
         {"time_limit": [1]}, {"hint": 3}, {"hint": "abc"}, {"hint": {"1": None}}, {"hint": [None, 1, 0]},
@@ -348,7 +350,7 @@ def test_with_steps_an_answer_repeats_whatever_threads_and_clocks_do(
     ids=str,
 )  # fmt: skip
 def test_wrong_arguments_are_named(wrong: dict[str, Any]) -> None:
-    (name,) = wrong
+    name = next(iter(wrong))
     told = "value" if name == "hint" and not isinstance(wrong[name], (int, str)) else name
     with pytest.raises(AnyCSPError, match=told):
         solve(formula(3, 4), **{"steps": 5, **wrong})

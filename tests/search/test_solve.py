@@ -186,6 +186,8 @@ def test_bad_arguments_are_named() -> None:
         solve(unsatisfiable(), model=untrained(), hint={"x0": 99})
     with pytest.raises(ProblemError, match="without variables"):
         solve(Problem(), model=untrained())
+    with pytest.raises(ProblemError, match=r"solve takes a Problem, not 'graph\.col': anycsp\.formats\.read makes one"):
+        solve("graph.col")  # type: ignore[arg-type]
 
 
 def test_a_callback_hears_of_every_run_and_who_found_what() -> None:

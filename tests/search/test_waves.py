@@ -34,7 +34,8 @@ def test_runs_that_do_not_fit_come_later_and_all_are_made(problem: Problem, monk
     ]
     hold(monkeypatch, problem, 2)
     heard: list[Progress] = []
-    found = solve(problem, runs=5, seed=4, callback=lambda progress: heard.append(progress), **options)  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="memory holds 2 of the 5 runs at once"):
+        found = solve(problem, runs=5, seed=4, callback=lambda progress: heard.append(progress), **options)  # type: ignore[arg-type]
     assert (found.runs, found.seed) == (5, 4)
     assert found.best_per_run == [score for wave in waves for score in wave.best_per_run]
     assert found.violated == min(wave.violated for wave in waves)
@@ -45,7 +46,8 @@ def test_runs_that_do_not_fit_come_later_and_all_are_made(problem: Problem, monk
 
 def test_waves_share_the_time(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     hold(monkeypatch, problem, 1)
-    found = solve(problem, runs=4, time_limit=0.4, search="local", threads=1)
+    with pytest.warns(UserWarning, match="share the time"):
+        found = solve(problem, runs=4, time_limit=0.4, search="local", threads=1)
     assert found.runs == 4
     assert found.seconds < 5
     assert len(found.best_per_run) == 4

@@ -92,8 +92,9 @@ def assert_same_run(one: Path, other: Path) -> None:
         felt = torch.ones_like(tensor, dtype=torch.bool)
         if kind in ("policy", "averaged") and f"adam.{parameter}.exp_avg_sq" in expected:
             felt = expected[f"adam.{parameter}.exp_avg_sq"] > NOISE
+        atol = 5e-5 if kind == "pool" else 1e-5  # states are what many steps of nearly equal policies have come to
         torch.testing.assert_close(
-            found[name][felt], tensor[felt], rtol=1e-3, atol=1e-5, msg=lambda text, name=name: f"{name}: {text}"
+            found[name][felt], tensor[felt], rtol=1e-3, atol=atol, msg=lambda text, name=name: f"{name}: {text}"
         )
     assert other_facts["counters"]["update"] == facts["counters"]["update"]
     for subject, alike in zip(facts["subjects"], other_facts["subjects"], strict=True):

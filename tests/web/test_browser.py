@@ -17,6 +17,7 @@ from repository import ROOT
 from serving import PATIENCE, served, visitor
 
 from anycsp.cli import run
+from anycsp.pictures.paint import color, ink_on
 
 pytest.importorskip("fastapi")
 webdriver = pytest.importorskip("selenium.webdriver")
@@ -215,7 +216,11 @@ def test_compare_two_searches_and_replay_one(page: Driver) -> None:
 
 @pytest.mark.parametrize(
     ("name", "data", "words"),
-    [("large.cnf", b"c" * (1 << 20) + b"\n", "larger than the 1 MB"), ("broken.cnf", b"p cnf 1 1\nx 0\n", "file:2:")],
+    [
+        ("large.cnf", b"c" * (1 << 20) + b"\n", "larger than the 1 MB"),
+        ("broken.cnf", b"p cnf 1 1\nx 0\n", "broken.cnf: line 2: "),
+        ("letter.txt", b"Dear friend\n", "choose which under Format"),
+    ],
 )
 def test_uploads_that_are_refused_say_why(page: Driver, tmp_path: Path, name: str, data: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(data)
@@ -230,13 +235,52 @@ def test_uploads_that_are_refused_say_why(page: Driver, tmp_path: Path, name: st
 def test_an_upload_is_searched(page: Driver) -> None:
     shown(page, "#file").send_keys(str(ROOT / "examples" / "petersen.col"))
     until(page, lambda: shown(page, "#start").is_enabled())
-    assert "10 variables, 15 constraints" in shown(page, "#loaded").text
+    assert shown(page, "#loaded").text.startswith("petersen.col: 10 variables, 15 constraints")
     assert shown(page, "#choices-a [data-key=colors]").is_displayed()
     choose(page, "a", "colors", "3")
     shown(page, "#start").click()
     until(page, lambda: states(page) == ["done"])
     assert shown(page, ".panel .state").text.startswith("satisfied: 0 violated")
     assert shown(page, ".panel canvas").get_attribute("aria-label") == "Graph: 0 of 15 edges in conflict"
+
+
+def test_the_page_and_films_have_the_same_colours_and_what_stands_on_them_is_read(page: Driver) -> None:
+    drawn = page.execute_async_script(
+        """
+        const tell = arguments[0];
+        import("/palette.js").then(({ color, inkOn }) =>
+          tell([...Array(40).keys()].map((index) => [color(index), inkOn(color(index))])));
+        """
+    )
+    assert drawn == [[color(index), ink_on(color(index))] for index in range(40)]
+
+
+def test_of_problems_that_are_brought_in_haste_the_last_one_counts(page: Driver) -> None:
+    page.execute_script(
+        """
+        const fetched = window.fetch;
+        window.fetch = async (...asked) => {
+          const answer = await fetched(...asked);
+          if (!String(asked[0]).includes("jobshop")) return answer;
+          await new Promise((go) => { window.letLateAnswer = go; });
+          setTimeout(() => { window.answeredLate = true; }, 200);
+          return answer;
+        };
+        """
+    )
+    shown(page, "[data-example=jobshop]").click()
+    until(page, lambda: page.execute_script("return Boolean(window.letLateAnswer)"))
+    shown(page, "[data-example=queens]").click()
+    until(page, lambda: shown(page, "#loaded").text.startswith("queens"))
+    page.execute_script("window.letLateAnswer()")
+    until(page, lambda: page.execute_script("return window.answeredLate"))
+    assert shown(page, "#loaded").text.startswith("queens")
+    search = shown(page, "#choices-a [data-key=search]")
+    assert search.get_attribute("value") == "neural", "as the example is best shown"
+    shown(page, "#file").send_keys(str(ROOT / "examples" / "petersen.col"))
+    until(page, lambda: "10 variables" in shown(page, "#loaded").text)
+    assert search.get_attribute("value") == "auto"
+    assert page.find_elements(By.CSS_SELECTOR, "#gallery [aria-pressed=true]") == []
 
 
 def test_a_file_can_be_dropped_anywhere(page: Driver) -> None:

@@ -72,6 +72,7 @@ def test_from_an_upload_to_an_answer_that_the_checker_confirms(server: TestClien
     cube = (Path(__file__).parents[2] / "examples" / "cube.rud").read_bytes()
     facts = brought(server, gzip.compress(cube))
     assert (facts["format"], facts["variables"], facts["objective"]) == ("rudy", 8, "cut")
+    assert facts["name"] == "", "what the server calls it is nobody's name for it"
     job = submitted(server, facts["id"], search="local", seconds=5)
     told = events(server, job)
     kinds = [event["event"] for event in told]
@@ -232,16 +233,43 @@ def test_a_job_that_waits_can_be_taken_out_and_the_queue_ends_somewhere() -> Non
     assert not os.path.exists(f"/proc/{process.pid}/exe"), "the server takes its searches along"
 
 
+EATS = """
+import time
+from anycsp.web import worker
+
+def solve(request, tell):
+    tell({"event": "read"})
+    taken = bytearray(b"x") * (1 << 30)
+    time.sleep(100)
+
+worker._solve = solve
+"""
+"""A search that takes a GiB without having asked whether there is so much."""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="limits of memory are kept on Linux only")
-def test_a_job_that_eats_memory_is_ended_with_a_message_and_the_server_lives() -> None:
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (None, "about 23.6 GiB of memory for 64 runs"),
+        (EATS + "worker.main()", "needs more memory than the 200 MB of a job"),
+        (EATS + "worker._limit = lambda *_: None; worker.main()", "ended: more than the 200 MB of memory"),
+    ],
+    ids=["refused by the estimate", "refused by the system", "seen by the server"],
+)
+def test_a_job_that_eats_memory_is_ended_with_a_message_and_the_server_lives(
+    program: str | None, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     edges = "\n".join(f"e {i} {i % 1500 + 1}" for i in range(1, 1500))
-    with serving(memory=150 * MEGABYTE, read_seconds=PATIENCE) as client:
+    with serving(memory=200 * MEGABYTE, read_seconds=PATIENCE) as client:
         facts = brought(client, f"p edge 1500 1499\n{edges}\n".encode())
-        job = submitted(client, facts["id"], search="neural", runs=64, colors=400, seconds=100)
-        state = ended(client, job)
+        with monkeypatch.context() as eating:
+            if program is not None:
+                eating.setattr("anycsp.web.jobs.WORKER", ("-c", program))
+            state = ended(client, submitted(client, facts["id"], search="neural", runs=64, colors=400, seconds=100))
         assert state["state"] == "failed"
-        assert "memory" in state["message"]
+        assert words in state["message"]
         small = brought(client, b"p cnf 1 1\n1 0\n")
         assert ended(client, submitted(client, small["id"], search="local"))["state"] == "done"
 

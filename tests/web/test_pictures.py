@@ -20,6 +20,7 @@ from anycsp.pictures.film import Film
 from anycsp.pictures.graph import Graph
 from anycsp.pictures.heat import MOST_CELLS, Heat
 from anycsp.pictures.layout import by_distances, placed
+from anycsp.pictures.paint import color, ink_on
 from anycsp.pictures.picture import LARGEST_NODES
 from anycsp.pictures.route import Route
 from anycsp.pictures.schedule import Schedule
@@ -255,3 +256,14 @@ def test_a_film_of_a_long_search_stays_short() -> None:
 def test_every_example_of_the_page_is_built_and_has_a_picture() -> None:
     kinds = {picture_of(example.build()).kind for example in EXAMPLES.values()}
     assert kinds == {"graph", "board", "schedule", "route", "heat"}
+
+
+def test_what_stands_on_a_colour_can_be_read() -> None:
+    def luminance(shade: str) -> float:
+        parts = [int(shade[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for fill in map(color, range(40)):
+        light, dark = sorted((luminance(fill), luminance(ink_on(fill))), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, fill

@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, NoReturn
 
 import click
@@ -28,7 +29,7 @@ COMMANDS = {
     "info": "Sizes, domains, constraint kinds and memory of a problem; --system: of this machine.",
     "convert": "Rewrite a problem in another format, where that loses nothing.",
     "generate": "Draw instances of a distribution to files.",
-    "train": "Train a policy from a configuration file.",
+    "train": "Train a network on a distribution, or on a folder of your files.",
     "tune": "Find settings of compiled search for a family of problems.",
     "learn": "Learn from a folder of instances how to search others like them.",
     "evaluate": "Measure models on files.",
@@ -64,9 +65,11 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
         if name not in COMMANDS:
-            return None
+            alike = get_close_matches(name, COMMANDS, 1)
+            meant = f" Did you mean '{alike[0]}'?" if alike else ""
+            ctx.fail(f"No such command '{name}'.{meant}")
         command: click.Command = getattr(importlib.import_module(f"anycsp.cli.{name}"), name)
         return command
 
@@ -90,7 +93,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="anycsp", message="%(prog)s %(version)s")
 @click.pass_context
 def anycsp(ctx: click.Context) -> None:
-    """anycsp: one learned search for any constraint problem.
+    """anycsp: good answers to any constraint problem, by compiled search, exact search or a learned network.
 
     Reads SAT (.cnf), MaxSAT (.wcnf), graph colouring (.col), MaxCut (Gset/rudy, .mtx), QUBO (.qubo, .coo),
     pseudo-Boolean problems (.opb, .wbo), weighted CSPs (.wcsp, .cfn), constraint models (XCSP3, FlatZinc) and anything

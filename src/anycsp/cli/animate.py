@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from anycsp.cli.options import colors_option, file_argument, format_option
+from anycsp.cli.options import Number, Whole, colors_option, file_argument, format_option
 from anycsp.errors import AnyCSPError
 
 EPILOG = """
@@ -31,9 +31,9 @@ MOST_FRAMES = 240
 )
 @click.option("--search", default="auto", show_default=True, help="As for solve.")
 @click.option("--model", default="auto", show_default=True, help="As for solve.")
-@click.option("--time-limit", type=click.FloatRange(min=0), default=10.0, show_default=True, metavar="S")
-@click.option("--runs", type=click.IntRange(min=1), help="As for solve.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--time-limit", type=Number(min=0), default=10.0, show_default=True, metavar="S")
+@click.option("--runs", type=Whole(min=1), help="As for solve.")
+@click.option("--seed", type=Whole(min=0), default=0, show_default=True, help="As for solve.")
 @format_option
 @colors_option
 def animate(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anycsp.cli.options import on_option
+from anycsp.cli.options import Whole, on_option
 from anycsp.errors import AnyCSPError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ NAMES = ("rb50", "coloring", "gset", "satlib", "max-k-sat", "randcsp", "cross", 
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with NAME.safetensors files that come before the shipped models.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Runs side by side, one thread each; default: all cores.")
+@click.option("--jobs", type=Whole(min=1), help="Runs side by side, one thread each; default: all cores.")
 @on_option
 @click.option("--plan", "only_plan", is_flag=True, help="Say what would run, and how long at most; run nothing.")
 @click.option("--quiet", is_flag=True, help="No progress.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anycsp.cli.options import colors_option, guidance_option, temperature_option
+from anycsp.cli.options import Number, Whole, colors_option, guidance_option, temperature_option
 from anycsp.errors import AnyCSPError
 
 if TYPE_CHECKING:
@@ -18,7 +18,15 @@ OF_A_MODEL = ("neural", "hybrid")
 """The searches that a model leads."""
 
 
-@click.command()
+EPILOG = """
+\b
+Examples:
+  anycsp evaluate instances --model runs/mine --steps 200
+  anycsp evaluate instances --model runs/mine --search neural --search local --time-limit 1
+"""
+
+
+@click.command(epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--model",
@@ -31,17 +39,17 @@ OF_A_MODEL = ("neural", "hybrid")
     "searches",
     multiple=True,
     metavar="SEARCH",
-    help="As of solve; neural where none is given, and several are compared on the same files.",
+    help="A search of solve, neural by default. Give several to compare them on the same files.",
 )
-@click.option("--steps", type=click.IntRange(min=1), help="Steps of every search.")
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for every file.")
-@click.option("--runs", type=click.IntRange(min=1), help="Independent searches of every file, at once.")
+@click.option("--steps", type=Whole(min=1), help="Steps of every search.")
+@click.option("--time-limit", type=Number(min=0, min_open=True), help="Seconds for every file.")
+@click.option("--runs", type=Whole(min=1), help="Independent searches of every file, at once.")
 @temperature_option
 @guidance_option
 @colors_option
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="Threads; default all cores.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+@click.option("--seed", type=Whole(min=0), default=0, show_default=True)
+@click.option("--threads", type=Whole(min=1), help="Threads; default all cores.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per file.")
 def evaluate(
     files: tuple[Path, ...],
     model: str,
@@ -56,12 +64,7 @@ def evaluate(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Search every file, or every file of a folder, and print what stays unsatisfied.
-
-    \b
-    anycsp evaluate instances --model runs/mine --steps 200
-    anycsp evaluate instances --model runs/mine --search neural --search local --time-limit 1
-    """
+    """Search every file, or every file of a folder, and print what stays unsatisfied."""
     from anycsp.distributions.folder import problem_files
     from anycsp.formats import read
     from anycsp.neural.guidance import as_guidance

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from anycsp.cli.options import Whole
 from anycsp.formats import FORMATS, write
 from anycsp.model.problem import Problem
 from anycsp.model.structure import formula
@@ -36,8 +37,8 @@ class ListsDistributions(click.Command):
 
 @click.command(cls=ListsDistributions, epilog=EPILOG)
 @click.argument("distribution")
-@click.option("--count", type=click.IntRange(min=1), default=1, show_default=True, help="How many instances.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Names the sequence drawn.")
+@click.option("--count", type=Whole(min=1), default=1, show_default=True, help="How many instances.")
+@click.option("--seed", type=Whole(min=0), default=0, show_default=True, help="Seed of all that is drawn.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder to write to.")
 @click.option("--format", "format_name", type=click.Choice(_WRITABLE), help="Otherwise the usual one of the kind.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the distribution.")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from anycsp.cli.options import Number, Whole
+
 EPILOG = """
 \b
 Examples:
@@ -18,17 +20,15 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False))
 @click.option(
-    "--minutes", type=click.FloatRange(min=0, min_open=True), default=15, show_default=True, help="Of processor time."
+    "--minutes", type=Number(min=0, min_open=True), default=15, show_default=True, help="Minutes of processor time."
 )
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for what was learnt."
 )
-@click.option(
-    "--seconds", type=click.FloatRange(min=0.01), default=2, show_default=True, help="Time limit of a search."
-)
-@click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Searches of each instance.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of what is drawn.")
-@click.option("--processes", type=click.IntRange(min=1), help="Searches at a time; default all cores.")
+@click.option("--seconds", type=Number(min=0.01), default=2, show_default=True, help="Time limit of a search.")
+@click.option("--seeds", type=Whole(min=1), default=3, show_default=True, help="Searches of each instance.")
+@click.option("--seed", type=Whole(min=0), default=0, show_default=True, help="Seed of all that is drawn.")
+@click.option("--processes", type=Whole(min=1), help="Searches at a time; default all cores.")
 @click.option("--quiet", is_flag=True, help="Only the closing table.")
 def learn(
     folder: str, minutes: float, out: Path, seconds: float, seeds: int, seed: int, processes: int | None, quiet: bool

@@ -10,21 +10,41 @@ import click
 
 from anycsp.formats import FORMATS
 
+
+class Whole(click.IntRange):
+    """Whole numbers within bounds. click calls them "integer range", in the help and in errors."""
+
+    name = "whole number"
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        return "N"
+
+
+class Number(click.FloatRange):
+    """Numbers within bounds, which click calls "float range"."""
+
+    name = "number"
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        return "X"
+
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 format_option = click.option(
     "--format", "format_name", type=click.Choice(list(FORMATS)), help="Format of FILE, where it cannot be recognised."
 )
 colors_option = click.option(
-    "--colors", type=click.IntRange(min=1), metavar="K", help="Number of colours, for graphs to colour."
+    "--colors", type=Whole(min=1), metavar="K", help="Number of colours, for graphs to colour."
 )
 temperature_option = click.option(
-    "--temperature", metavar="T|HOT:COLD", help="Of the policy's softmax; default the model's."
+    "--temperature", metavar="T|HOT:COLD", help="Temperature of the network's softmax. Default: the model's."
 )
 guidance_option = click.option(
     "--guidance",
     metavar="STRENGTH:MEMORY",
-    help="How hard constraints violated lately pull, and how long; 0 is not at all; default the model's.",
+    help="How strongly constraints that were violated lately pull at their variables (0: not at all), and how long "
+    "that is remembered. Default: the model's.",
 )
 
 on_option = click.option(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from anycsp.cli.options import Whole
 from anycsp.errors import AnyCSPError
 
 EPILOG = """
@@ -22,19 +23,15 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; any other needs a token.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 is any free one.")
+@click.option("--port", type=Whole(0, 65535), default=8765, show_default=True, help="0 is any free one.")
 @click.option("--token", help="What visitors must know; made up where the address asks for one.")
 @click.option(
     "--runs", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of training runs to show."
 )
-@click.option("--jobs", type=click.IntRange(1, 64), help="Searches at a time; default two, or as many as cores.")
-@click.option(
-    "--memory", type=click.IntRange(128), default=2048, show_default=True, metavar="MB", help="Memory of one job."
-)
-@click.option("--upload", type=click.IntRange(1), default=50, show_default=True, metavar="MB", help="Largest upload.")
-@click.option(
-    "--longest", type=click.IntRange(1, 3600), default=600, show_default=True, metavar="S", help="Longest search."
-)
+@click.option("--jobs", type=Whole(1, 64), help="Searches at a time; default two, or as many as cores.")
+@click.option("--memory", type=Whole(128), default=2048, show_default=True, metavar="MB", help="Memory of one job.")
+@click.option("--upload", type=Whole(1), default=50, show_default=True, metavar="MB", help="Largest upload.")
+@click.option("--longest", type=Whole(1, 3600), default=600, show_default=True, metavar="S", help="Longest search.")
 def serve(
     host: str,
     port: int,

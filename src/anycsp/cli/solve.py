@@ -14,6 +14,8 @@ import click
 import anycsp
 from anycsp.alarm import raising_at
 from anycsp.cli.options import (
+    Number,
+    Whole,
     colors_option,
     files_argument,
     format_option,
@@ -78,23 +80,23 @@ usage, 1 internal error.
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     metavar="S",
     help="Seconds from the start of the program to the answer; default 10, or none with --steps.",
 )
-@click.option("--steps", type=click.IntRange(min=0), metavar="N", help="Steps of search; default no limit.")
-@click.option("--runs", type=click.IntRange(min=1), metavar="R", help="Parallel runs; default the model's.")
+@click.option("--steps", type=Whole(min=0), metavar="N", help="Steps of search; default no limit.")
+@click.option("--runs", type=Whole(min=1), metavar="R", help="Parallel runs; default the model's.")
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Whole(min=0),
     default=0,
     show_default=True,
-    help="Of all random numbers. With --steps and no --time-limit the same seed gives the same answer, however many "
-    "threads there are; a limit of time ends a search now sooner, now later.",
+    help="Seed of all random numbers. With --steps and without --time-limit the same seed gives the same answer, on "
+    "any number of threads.",
 )
 @click.option("--hint", type=click.Path(), metavar="FILE", help="Start from this answer (JSON or `v` lines).")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Default all cores.")
+@click.option("--threads", type=Whole(min=1), metavar="N", help="Default all cores.")
 @temperature_option
 @guidance_option
 @click.option(
@@ -108,7 +110,7 @@ usage, 1 internal error.
 @click.option("--profile", is_flag=True, help="Time per phase of a neural search, on stderr.")
 @click.option(
     "--solutions",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     default=1,
     show_default=True,
     metavar="K",
@@ -130,12 +132,12 @@ usage, 1 internal error.
 )
 @click.option(
     "--groups",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     default=1,
     show_default=True,
     help="With --out: searches of each file, with seeds of their own, which share the best assignment.",
 )
-@click.option("--processes", type=click.IntRange(min=1), help="With --out: cores of this machine; default all.")
+@click.option("--processes", type=Whole(min=1), help="With --out: cores of this machine; default all.")
 @click.pass_obj
 def solve(
     began: float,

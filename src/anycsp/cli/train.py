@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anycsp.cli.options import Number, Whole
+
 if TYPE_CHECKING:
     from anycsp.neural.models import Model
     from anycsp.training.config import TrainingConfig
@@ -20,7 +22,19 @@ AUTO, NOTHING = "auto", "none"
 """What `--from` may be beside a model: the one that `solve --model auto` would take, or random weights."""
 
 
-@click.command()
+EPILOG = """
+\b
+Examples:
+  anycsp train files:DIR --out runs/mine --minutes 10
+  anycsp train sat --out runs/sat --minutes 10
+  anycsp train configs/sat.toml --out runs/sat --minutes 20
+  anycsp train configs/sat.toml --from sat --set learning_rate=1e-4 --out runs/more
+  torchrun --nproc-per-node 2 -m anycsp train configs/sat.toml --out runs/sat
+  anycsp solve formula.cnf --model runs/mine
+"""
+
+
+@click.command(epilog=EPILOG)
 @click.argument("config", required=False)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the run.")
 @click.option(
@@ -33,12 +47,10 @@ AUTO, NOTHING = "auto", "none"
 @click.option(
     "--allow-hook", is_flag=True, help="Let --resume call the Python function that the run's checkpoint names."
 )
-@click.option(
-    "--minutes", type=click.FloatRange(min=0, min_open=True), help="Length of training; validation comes on top."
-)
+@click.option("--minutes", type=Number(min=0, min_open=True), help="Length of training; validation comes on top.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting of the configuration.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="Threads of each process; default all cores, shared.")
+@click.option("--threads", type=Whole(min=1), help="Threads of each process; default all cores, shared.")
 @click.option("--quiet", is_flag=True, help="No progress display.")
 @click.option("--profile", is_flag=True, help="Print where the time went, by phase.")
 def train(
@@ -54,20 +66,12 @@ def train(
     quiet: bool,
     profile: bool,
 ) -> None:
-    """Train a policy as CONFIG says; the best model is OUT/best.safetensors.
+    """Train a network as CONFIG says; the best model is OUT/best.safetensors.
 
     CONFIG is a TOML file, or just what to train on: the name of a distribution, or files:DIR for a folder of
     yours. Then training goes on from the shipped model for such problems, with settings that suit it. Stops
     cleanly at Ctrl-C or SIGTERM and can be resumed. It ends by saying what the default search leaves on the same
     instances.
-
-    \b
-    anycsp train files:DIR --out runs/mine --minutes 10
-    anycsp train sat --out runs/sat --minutes 10
-    anycsp train configs/sat.toml --out runs/sat --minutes 20
-    anycsp train configs/sat.toml --from sat --set learning_rate=1e-4 --out runs/more
-    torchrun --nproc-per-node 2 -m anycsp train configs/sat.toml --out runs/sat
-    anycsp solve formula.cnf --model runs/mine
 
     Under torchrun the processes share every batch and make the same steps, as if there were one; a run that is in OUT
     is continued, since torchrun starts the same command anew when a process has died.

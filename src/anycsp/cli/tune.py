@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from anycsp.cli.generate import setting
-from anycsp.cli.options import on_option
+from anycsp.cli.options import Number, Whole, on_option
 
 EPILOG = """
 \b
@@ -22,25 +22,23 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("distribution")
 @click.option(
-    "--minutes", type=click.FloatRange(min=0, min_open=True), default=20, show_default=True, help="Of processor time."
+    "--minutes", type=Number(min=0, min_open=True), default=20, show_default=True, help="Minutes of processor time."
 )
 @click.option(
     "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File of settings to write."
 )
-@click.option(
-    "--seconds", type=click.FloatRange(min=0.01), default=2, show_default=True, help="Time limit of a search."
-)
+@click.option("--seconds", type=Number(min=0.01), default=2, show_default=True, help="Time limit of a search.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the distribution.")
 @click.option(
     "--solvable",
     is_flag=True,
     help="Only what the default solves in ten times --seconds: some distributions draw what has no solution.",
 )
-@click.option("--instances", type=click.IntRange(min=2), default=32, show_default=True, help="Tuned on.")
-@click.option("--judges", type=click.IntRange(min=2), default=20, show_default=True, help="Held-out instances.")
-@click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True, help="Searches of each of them.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Names what is drawn.")
-@click.option("--processes", type=click.IntRange(min=1), help="Searches at a time; default all cores.")
+@click.option("--instances", type=Whole(min=2), default=32, show_default=True, help="Instances to tune on.")
+@click.option("--judges", type=Whole(min=2), default=20, show_default=True, help="Held-out instances.")
+@click.option("--seeds", type=Whole(min=1), default=3, show_default=True, help="Searches of each instance.")
+@click.option("--seed", type=Whole(min=0), default=0, show_default=True, help="Seed of all that is drawn.")
+@click.option("--processes", type=Whole(min=1), help="Searches at a time; default all cores.")
 @on_option
 @click.option("--resume", is_flag=True, help="Go on from what an earlier run with the same --out tried.")
 @click.option("--quiet", is_flag=True, help="Only the closing lines.")

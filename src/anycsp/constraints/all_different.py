@@ -94,7 +94,7 @@ class AllDifferentBlock(Block):
         )
         return [
             AllDifferentLabelling(
-                **self._common(rows, domains),
+                **self.common_fields(rows, domains),
                 edge_bin=edge_bin,
                 bin_constraint=np.searchsorted(rows, bins[:, 0]),
                 bin_counts=~excepted if len(excepted) else np.ones(len(bins), dtype=np.bool_),

@@ -52,6 +52,10 @@ class Terms:
             weights = np.broadcast_to(given.astype(np.float64), (count,)).copy()
         except OverflowError:
             raise ProblemError("a weight is a positive finite number, not one beyond all floats") from None
+        except (TypeError, ValueError):
+            raise ProblemError(
+                f"a weight is a positive finite number, one for each constraint, not {weight!r}"[:200]
+            ) from None
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             bad = weights[~(np.isfinite(weights) & (weights > 0))][0]
             raise ProblemError(f"a weight is a positive finite number, not {bad}")
@@ -245,7 +249,7 @@ class Block(ABC):
         """The constraints a search sees. Together they own all slots, so slot-wise arrays serve them as they are."""
         return np.flatnonzero(self.arity > 0)
 
-    def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
+    def common_fields(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
         """The fields every labelling has, for these constraints in this order."""
         if np.array_equal(rows, np.arange(len(self))):
             return {"terms": self.terms, "scope_start": self.scope_start, "scope": self.scope, "domains": domains}

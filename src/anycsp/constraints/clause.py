@@ -153,7 +153,7 @@ class ClauseBlock(Block):
         forbidden = self.forbidden
         if self.tautology.any():  # it never has all its slots at −1, so no label of it is ever 0
             forbidden = np.where(np.repeat(self.tautology, self.arity), -1, forbidden)
-        return [ClauseLabelling(**self._common(self._nonempty(), domains), forbidden=forbidden)]
+        return [ClauseLabelling(**self.common_fields(self._nonempty(), domains), forbidden=forbidden)]
 
 
 @dataclass(frozen=True)

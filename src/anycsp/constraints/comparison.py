@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling
 from anycsp.errors import ProblemError
-from anycsp.model.domains import Domains
+from anycsp.model.domains import Domains, whole_number
 from anycsp.model.expressions import COMPARISON
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ def operator_code(operator: str) -> IntArray:
     if operator not in OPERATORS:
         raise ProblemError(f"unknown operator {operator!r}: use one of {', '.join(OPERATORS)}")
     return np.array([OPERATORS.index(operator)], dtype=np.int64)
+
+
+def comparison_in(description: Mapping[str, Any]) -> tuple[str, int]:
+    """The operator and the bound that a description gives."""
+    return description["operator"], whole_number(description["bound"], "the bound")
 
 
 LARGEST_BOUND = 2**61
@@ -103,9 +108,9 @@ class ComparisonBlock(Block):
     def _describe_comparison(self, row: int) -> dict[str, Any]:
         return {"operator": OPERATORS[self.operator[row]], "bound": int(self.bound[row])}
 
-    def _common(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
+    def common_fields(self, rows: IntArray, domains: Domains) -> dict[str, Any]:
         own = {"operator": self.operator[rows], "bound": self.bound[rows]}
-        return {**super()._common(rows, domains), **own}
+        return {**super().common_fields(rows, domains), **own}
 
 
 @dataclass(frozen=True)

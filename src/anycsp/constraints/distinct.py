@@ -15,7 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import IntArray, Labelling, Positions, Terms, edge_values, numbered_pairs
-from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, bound_of, compare, operator_code
+from anycsp.constraints.comparison import (
+    ComparisonBlock,
+    ComparisonLabelling,
+    bound_of,
+    compare,
+    comparison_in,
+    operator_code,
+)
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
 
@@ -89,7 +96,7 @@ class DistinctBlock(ComparisonBlock):
     ) -> DistinctBlock:
         listed, result = (scope[:-1], scope[-1]) if description.get("result") else (scope, None)
         indices, excepted = np.array(listed, dtype=np.int64), description.get("except", ())
-        return cls.one(indices, excepted, description["operator"], int(description["bound"]), result, terms)
+        return cls.one(indices, excepted, *comparison_in(description), result, terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()
@@ -104,7 +111,7 @@ class DistinctBlock(ComparisonBlock):
         )
         return [
             DistinctLabelling(
-                **self._common(rows, domains),
+                **self.common_fields(rows, domains),
                 edge_bin=edge_bin,
                 edge_result=np.where(of_result, value, 0),
                 bin_constraint=np.searchsorted(rows, bins[:, 0] // 2),

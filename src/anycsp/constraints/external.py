@@ -72,7 +72,7 @@ class ExternalBlock(Block):
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()
         functions = tuple(self.function[row] for row in rows)
-        return [ExternalLabelling(**self._common(rows, domains), function=functions)]
+        return [ExternalLabelling(**self.common_fields(rows, domains), function=functions)]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import IntArray, Labelling, Positions, Restriction, Terms, ragged_rows
-from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, bound_of, compare, operator_code
+from anycsp.constraints.comparison import (
+    ComparisonBlock,
+    ComparisonLabelling,
+    bound_of,
+    compare,
+    comparison_in,
+    operator_code,
+)
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
 
@@ -23,6 +30,15 @@ if TYPE_CHECKING:
 
 NOTHING = -(2**61)
 """The maximum of no terms: below every term, and safe to subtract from."""
+
+
+LARGEST_TERM = 2**59
+"""Terms and bounds are smaller, so that differences between them and `NOTHING` stay within 64 bits."""
+
+
+def fits(terms_of_slots: Sequence[IntArray], bound: int) -> bool:
+    """Whether the family can count so far; where it cannot, a rule says the same."""
+    return max([abs(bound), *(int(np.abs(terms).max()) for terms in terms_of_slots)]) < LARGEST_TERM
 
 
 @dataclass(frozen=True)
@@ -41,8 +57,8 @@ class ExtremumBlock(ComparisonBlock):
         scope: IntArray, terms_of_slots: Sequence[IntArray], operator: str, bound: int, has_result: bool, terms: Terms
     ) -> ExtremumBlock:
         """One comparison over distinct variables; with `has_result` the last of them is the right side."""
-        if max([abs(bound), *(int(np.abs(t).max()) for t in terms_of_slots)]) >= 2**59:
-            raise ProblemError("a maximum or minimum beyond 60-bit integers")
+        if not fits(terms_of_slots, bound):
+            raise ProblemError("a maximum or minimum of terms beyond 60 bits")
         return ExtremumBlock(
             terms,
             np.array([0, len(scope)], dtype=np.int64),
@@ -109,13 +125,13 @@ class ExtremumBlock(ComparisonBlock):
     ) -> ExtremumBlock:
         by_slot = [domains[x].by_position(given) for x, given in zip(scope, description["terms"], strict=True)]
         indices, result = np.array(scope, dtype=np.int64), bool(description.get("result"))
-        return cls.one(indices, by_slot, description["operator"], int(description["bound"]), result, terms)
+        return cls.one(indices, by_slot, *comparison_in(description), result, terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()
         return [
             ExtremumLabelling(
-                **self._common(rows, domains),
+                **self.common_fields(rows, domains),
                 edge_term=self.term,
                 is_result=self._is_result(),
                 has_result=self.has_result[rows],

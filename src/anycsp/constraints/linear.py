@@ -15,7 +15,7 @@ import numpy.typing as npt
 from anycsp.constraints.base import IntArray, Labelling, Positions, Restriction, Terms, edge_values
 from anycsp.constraints.comparison import ComparisonBlock, ComparisonLabelling, compare, operator_code
 from anycsp.errors import ProblemError
-from anycsp.model.domains import Domain, Domains
+from anycsp.model.domains import Domain, Domains, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,12 +42,9 @@ class LinearBlock(ComparisonBlock):
             raise ProblemError(f"{len(coefficients)} coefficients for {len(scope)} variables")
         merged: dict[int, int] = {}
         for x, coefficient in zip(scope.tolist(), coefficients, strict=True):
-            if int(coefficient) != coefficient:
-                raise ProblemError(f"a coefficient is an integer, not {coefficient!r}")
-            merged[x] = merged.get(x, 0) + int(coefficient)
-        if int(bound) != bound:
-            raise ProblemError(f"the right side is an integer, not {bound!r}")
-        reach = abs(int(bound)) + sum(abs(a) * int(np.abs(domains[x].values).max()) for x, a in merged.items())
+            merged[x] = merged.get(x, 0) + whole_number(coefficient, "a coefficient")
+        bound = whole_number(bound, "the right side")
+        reach = abs(bound) + sum(abs(a) * max(map(abs, domains[x].bounds)) for x, a in merged.items())
         if reach >= 2**62:
             raise ProblemError("a linear sum beyond 64-bit integers")
         return LinearBlock(
@@ -55,7 +52,7 @@ class LinearBlock(ComparisonBlock):
             np.array([0, len(merged)], dtype=np.int64),
             np.array(list(merged), dtype=np.int64),
             operator_code(operator),
-            np.array([int(bound)], dtype=np.int64),
+            np.array([bound], dtype=np.int64),
             np.array(list(merged.values()), dtype=np.int64),
         )
 
@@ -103,7 +100,7 @@ class LinearBlock(ComparisonBlock):
         edge_term = np.repeat(self.coefficient, domains.sizes[self.scope]) * edge_values(self.scope, domains)
         return [
             LinearLabelling(
-                **self._common(self._nonempty(), domains),
+                **self.common_fields(self._nonempty(), domains),
                 edge_term=edge_term,
                 coefficient=self.coefficient,
             )

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
+from anycsp.model.bounds import bounds
 from anycsp.model.domains import Domain, Domains
-from anycsp.model.expressions import OPERATIONS, Operand, Program, Variable, bounds, compile_expression, expression_of
+from anycsp.model.expressions import OPERATIONS, Operand, Variable, expression_of
+from anycsp.model.program import Program, compile_expression
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -124,7 +126,7 @@ class RuleBlock(Block):
         parameter_start, parameters = ragged_rows(self.parameter_start, order)
         return [
             RuleLabelling(
-                **self._common(order, domains),
+                **self.common_fields(order, domains),
                 program=self.program[order],
                 programs=self.programs,
                 parameter_start=parameter_start,

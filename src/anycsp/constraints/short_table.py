@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Restriction, Terms
-from anycsp.constraints.table import DENSE_LIMIT, TableBlock
+from anycsp.constraints.relation import DENSE_LIMIT
+from anycsp.constraints.table import TableBlock, listed_tuples
 from anycsp.errors import ProblemError
-from anycsp.model.domains import Domain, Domains
+from anycsp.model.domains import Domain, Domains, whole_number
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -69,7 +70,16 @@ def position_runs(domain: Domain, cell: Cell) -> list[tuple[int, int]]:
     if isinstance(cell, str) and cell == "*" and (domain.labels is None or "*" not in domain.labels):
         return [(0, len(domain) - 1)]
     if isinstance(cell, (range, set, frozenset, list, tuple)):
-        wanted = np.isin(domain.values, np.array([int(v) for v in cell], dtype=np.int64))
+        wanted = (
+            np.array([value in cell for value in domain.values.tolist()])
+            if isinstance(cell, range)
+            else (
+                np.isin(
+                    domain.values,
+                    [domain.integer(v) if isinstance(v, str) else whole_number(v, "a cell's value") for v in cell],
+                )
+            )
+        )
         edges = np.flatnonzero(np.diff(np.concatenate([[0], wanted.astype(np.int8), [0]])))
         return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
     position = domain.position(cell)
@@ -145,16 +155,16 @@ class ShortTableBlock(Block):
     def from_description(
         cls, domains: Sequence[Domain], scope: Sequence[int], description: Mapping[str, Any], terms: Terms
     ) -> Block:
-        allowed = "allowed" in description
+        tuples, allowed = listed_tuples(description)
         rows = []
-        for row in description["allowed" if allowed else "forbidden"]:
+        for row in tuples:
             cells = zip(scope, row, strict=True)
             rows.append([c if c == "*" else {domains[x].integer(v) for v in c} for x, c in cells])
         return short_table(domains, np.array(scope, dtype=np.int64), rows, allowed, terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
         rows = self._nonempty()
-        common = self._common(rows, domains)
+        common = self.common_fields(rows, domains)
         return [ShortTableLabelling(**common, relation=self.relation[rows], relations=self.relations)]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import IntArray, Labelling, Positions, Restriction, Terms, ragged_rows
-from anycsp.constraints.comparison import ComparisonBlock, bound_of, compare, operator_code
+from anycsp.constraints.comparison import ComparisonBlock, bound_of, compare, comparison_in, operator_code
 from anycsp.constraints.linear import ResidualLabelling
 from anycsp.errors import ProblemError
 from anycsp.model.domains import Domain, Domains
@@ -109,10 +109,10 @@ class SumBlock(ComparisonBlock):
         pairs = zip(scope, description["contributions"], strict=True)
         contributions = [domains[x].by_position(given) for x, given in pairs]
         indices = np.array(scope, dtype=np.int64)
-        return cls.one(indices, contributions, description["operator"], int(description["bound"]), terms)
+        return cls.one(indices, contributions, *comparison_in(description), terms)
 
     def labellings(self, domains: Domains) -> list[Labelling]:
-        common = self._common(self._nonempty(), domains)
+        common = self.common_fields(self._nonempty(), domains)
         return [SumLabelling(**common, edge_term=self.contribution)]
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from anycsp.constraints.base import Terms
-from anycsp.constraints.table import Relation, TableBlock
+from anycsp.constraints.relation import Relation
+from anycsp.constraints.table import TableBlock
 from anycsp.distributions.base import Distribution, IntArray, Size, distinct_rows, draw_size
 from anycsp.distributions.parameters import Kind, check
 from anycsp.model.problem import Problem

@@ -110,6 +110,11 @@ def detect(source: Source, format: str | None = None) -> Format:
     """The format of a source: as told, else by content, else by its name."""
     if format is not None:
         return by_name(format)
+    if _suffixes(source.path)[-1:] == [".mzn"]:
+        model = PurePath(source.path).name
+        raise FormatError(
+            source.path, f"a MiniZinc model: `anycsp minizinc install`, then `minizinc --solver anycsp {model}`"
+        )
     by_extension = _by_extension(source.path)
     head = source.data[:_HEAD]
     fitting = [f for f in FORMATS.values() if f.sniff(head)]
@@ -158,7 +163,8 @@ def to_text(problem: Problem, format: str | None = None, path: str = "") -> str:
     """The problem as text of a format, given by its name or by that of a file."""
     chosen = by_name(format) if format is not None else _by_extension(path)
     if chosen is None:
-        raise ConversionError(f"{path}: of unknown format; say which: {', '.join(FORMATS)}")
+        writable = ", ".join(name for name, known in FORMATS.items() if known.write is not None)
+        raise ConversionError(f"{path}: its name tells no format; say which with --to: {writable}")
     if chosen.write is None:
         raise ConversionError(f"{chosen.name} files are only read, not written")
     if problem.definitions and chosen.name != "json":

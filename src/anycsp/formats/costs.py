@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from anycsp.constraints.table import Relation, TableBlock
+from anycsp.constraints.relation import Relation
+from anycsp.constraints.table import TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.expressions import Expression
 from anycsp.model.problem import Problem

@@ -36,8 +36,9 @@ from anycsp.formats.flatzinc_parser import (
     Posted,
     parse,
 )
+from anycsp.model.bounds import bounds
 from anycsp.model.domains import Domain
-from anycsp.model.expressions import Expression, Operand, Variable, bounds, operation, postorder
+from anycsp.model.expressions import Expression, Operand, Variable, operation, postorder
 from anycsp.model.lowering import conjuncts
 from anycsp.model.problem import Problem
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from anycsp.formats.flatzinc_parser import ConstantSet, Declared, Posted
@@ -31,12 +32,12 @@ class Intervals:
     """The interval of every integer; `same` maps what stands in constraints to what it is the same as."""
 
     def __init__(self, same: Callable[[Declared], Any]) -> None:
-        self._same = same
+        self.same = same
         self._known: dict[Declared, Interval] = {}
         self.changed: list[Declared] = []
 
     def of(self, item: Any) -> Interval:
-        item = self._same(item) if isinstance(item, Declared) else item
+        item = self.same(item) if isinstance(item, Declared) else item
         if not isinstance(item, Declared):
             return (int(item), int(item)) if isinstance(item, int) else FREE
         if item not in self._known:
@@ -45,7 +46,7 @@ class Intervals:
 
     def narrow(self, item: Any, low: float, high: float) -> None:
         """Take away what is outside; nothing where nothing would be left, which the constraint itself will say."""
-        item = self._same(item) if isinstance(item, Declared) else item
+        item = self.same(item) if isinstance(item, Declared) else item
         if not isinstance(item, Declared) or item.kind == "set":
             return
         was = self.of(item)
@@ -130,22 +131,38 @@ def _product(a: Interval, b: Interval) -> Interval:
     return min(corners), max(corners)
 
 
+def _reach(interval: Interval) -> float:
+    """The largest absolute value."""
+    return max(map(abs, interval))
+
+
 def _times(intervals: Intervals, a: Any, b: Any, c: Any) -> None:
+    """A factor is no further from 0 than the product, unless the other one may be 0; in a square it never is."""
+    square = intervals.same(a) is intervals.same(b)
     intervals.narrow(c, *_product(intervals.of(a), intervals.of(b)))
+    intervals.narrow(c, 0 if square else -math.inf, math.inf)
+    product = intervals.of(c)
+    nonzero = product[0] > 0 or product[1] < 0
+    for factor, other in ((a, b), (b, a)):
+        low, high = intervals.of(other)
+        if square or nonzero or low > 0 or high < 0:
+            intervals.narrow(factor, -_reach(product), _reach(product))
 
 
 def _quotient(intervals: Intervals, a: Any, b: Any, c: Any) -> None:
-    reach = max(map(abs, intervals.of(a)))
+    reach = _reach(intervals.of(a))
     intervals.narrow(c, -reach, reach)
+    most = (_reach(intervals.of(c)) + 1) * _reach(intervals.of(b)) - 1
+    intervals.narrow(a, -most, most)
 
 
 def _remainder(intervals: Intervals, a: Any, b: Any, c: Any) -> None:
-    reach = max(map(abs, intervals.of(b))) - 1
+    reach = _reach(intervals.of(b)) - 1
     intervals.narrow(c, -reach if intervals.of(a)[0] < 0 else 0, reach)
 
 
 def _power(intervals: Intervals, a: Any, b: Any, c: Any) -> None:
-    base, exponent = max(map(abs, intervals.of(a))), max(intervals.of(b)[1], 0)
+    base, exponent = _reach(intervals.of(a)), max(intervals.of(b)[1], 0)
     if math.isfinite(base) and math.isfinite(exponent) and exponent * max(base, 2).__trunc__().bit_length() <= 62:
         reach = max(int(base) ** int(exponent), 1)
         intervals.narrow(c, -reach if intervals.of(a)[0] < 0 else 0, reach)
@@ -184,6 +201,7 @@ def _element(intervals: Intervals, index: Any, items: Sequence[Any], result: Any
 
 
 def _member(intervals: Intervals, x: Any, values: Any) -> None:
+    values = _may_hold(intervals.same(values)) if isinstance(values, Declared) else values
     if isinstance(values, (range, frozenset)) and values:
         intervals.narrow(x, *ends(values))
 
@@ -198,6 +216,57 @@ def _knapsack(
 ) -> None:
     _linear_eq(intervals, weights, items, weight)
     _linear_eq(intervals, profits, items, profit)
+
+
+def _all_within(intervals: Intervals, items: Sequence[Any], low: float, high: float) -> None:
+    for x in items:
+        intervals.narrow(x, low, high)
+
+
+def _hull(intervals: Intervals, items: Sequence[Any]) -> Interval:
+    """From the least that one of the items may be to the greatest."""
+    parts = [intervals.of(x) for x in items]
+    return min((low for low, _ in parts), default=-math.inf), max((high for _, high in parts), default=math.inf)
+
+
+def _chosen(intervals: Intervals, conditions: Sequence[Any], values: Sequence[Any], result: Any) -> None:
+    intervals.narrow(result, *_hull(intervals, values))
+
+
+def _monotone(intervals: Intervals, items: Sequence[Any], gap: int = 0) -> None:
+    for a, b in [*pairwise(items), *reversed(list(pairwise(items)))]:  # up the list, and down again
+        _ordered(intervals, a, b, gap)
+
+
+def _columns(intervals: Intervals, items: Sequence[Any], flat: Sequence[int]) -> None:
+    for k, x in enumerate(items):
+        if column := flat[k :: len(items)]:
+            intervals.narrow(x, min(column), max(column))
+
+
+def _cardinalities(intervals: Intervals, items: Sequence[Any], cover: Sequence[int], counts: Sequence[Any]) -> None:
+    _all_within(intervals, counts, 0, len(items))
+
+
+def _covered(intervals: Intervals, items: Sequence[Any], cover: Sequence[int], *counts: Sequence[Any]) -> None:
+    if cover:
+        _all_within(intervals, items, min(cover), max(cover))
+    if len(counts) == 1:
+        _cardinalities(intervals, items, cover, *counts)
+
+
+def _loads(intervals: Intervals, first: int, loads: Sequence[Any], items: Sequence[Any], sizes: Sequence[int]) -> None:
+    _all_within(intervals, items, first, first + len(loads) - 1)
+    _all_within(intervals, loads, sum(min(size, 0) for size in sizes), sum(max(size, 0) for size in sizes))
+
+
+def _inverse(intervals: Intervals, first: int, items: Sequence[Any], other: int, others: Sequence[Any]) -> None:
+    _all_within(intervals, items, other, other + len(others) - 1)
+    _all_within(intervals, others, first, first + len(items) - 1)
+
+
+def _successors(intervals: Intervals, first: int, items: Sequence[Any]) -> None:
+    _all_within(intervals, items, first, first + len(items) - 1)
 
 
 _NARROW: dict[str, Callable[..., None]] = {
@@ -228,6 +297,21 @@ _NARROW: dict[str, Callable[..., None]] = {
     "fzn_nvalue": lambda i, n, x: _count(i, x, n),
     "fzn_among": lambda i, n, x, _: _count(i, x, n),
     "fzn_knapsack": _knapsack,
+    "fzn_member_int": lambda i, items, y: i.narrow(y, *_hull(i, items)),
+    **{f"fzn_if_then_else_{var}int": _chosen for var in ("", "var_")},
+    "fzn_increasing_int": _monotone,
+    "fzn_strictly_increasing_int": lambda i, items: _monotone(i, items, 1),
+    "fzn_decreasing_int": lambda i, items: _monotone(i, items[::-1]),
+    "fzn_strictly_decreasing_int": lambda i, items: _monotone(i, items[::-1], 1),
+    "anycsp_table_int": _columns,
+    "anycsp_regular": lambda i, items, _, symbols, *rest: _all_within(i, items, 1, symbols),
+    "fzn_global_cardinality": _cardinalities,
+    "fzn_global_cardinality_closed": _covered,
+    "fzn_global_cardinality_low_up_closed": _covered,
+    "anycsp_bin_packing_load": _loads,
+    "anycsp_inverse": _inverse,
+    "anycsp_circuit": _successors,
+    "anycsp_subcircuit": _successors,
 }
 
 

@@ -67,6 +67,8 @@ def _lexicographic(strict: bool, first: Items, second: Items) -> Operand:
 
 def rows_of(flat: Sequence[int], width: int) -> list[tuple[int, ...]]:
     """A table that was made one list, as rows."""
+    if width and len(flat) % width:
+        raise ValueError(f"{len(flat)} cells in rows of {width}")
     return [tuple(map(int, flat[k : k + width])) for k in range(0, len(flat), width)] if width else []
 
 
@@ -223,7 +225,7 @@ def _at_least_zero(problem: Problem, items: Items) -> None:
 
 def _post_cumulative(problem: Problem, starts: Items, lengths: Items, heights: Items, limit: Operand) -> None:
     if starts:
-        problem.add(operation("ge", limit, 0)) if isinstance(limit, Expression) else None
+        _at_least_zero(problem, [limit])
         problem.add_cumulative(list(starts), list(lengths), list(heights), "<=", limit)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from anycsp.errors import FormatError, UnsupportedError
+from anycsp.formats.budget import DEPTH, too_deep
 from anycsp.formats.files import Source, ascii_text, shown
 
 _TOKEN = re.compile(
@@ -118,6 +119,8 @@ class _Parser:
         self.found = Items()
         self._known: dict[str, Any] = {}
         """Parameters and variables by their names."""
+        self._depth, self._deepest = 0, DEPTH.value
+        """How many brackets are open, and how many may be."""
 
     def items(self) -> None:
         readers = {"constraint": self._constraint, "var": self._variable, "array": self._array, "solve": self._solve}
@@ -167,7 +170,7 @@ class _Parser:
 
     def _array(self) -> None:
         self._take("[")
-        self._value()
+        indices = self._value()
         self._take("]", "of")
         variable = self._tokens[self.at] == "var"
         self.at += variable
@@ -179,6 +182,8 @@ class _Parser:
             raise UnsupportedError("", f"array {name} is of floats: only bool, int and set of int are supported")
         self._take("=")
         items = self._value()
+        if isinstance(items, list) and isinstance(indices, range) and len(items) != len(indices):
+            raise _Unexpected(f"array {name} has {len(indices)} indices and {len(items)} items")
         self._declare(name, items)
         if annotations:
             self.found.arrays.append(Listed(name, kind, items, annotations))
@@ -202,6 +207,8 @@ class _Parser:
         self.found.constraints.append(Posted(predicate, self._values(")"), self._annotations()))
 
     def _solve(self) -> None:
+        if self.found.goal:
+            raise _Unexpected("a second solve item")
         self.found.search = self._annotations()
         self.found.goal = self._name()
         if self.found.goal in ("minimize", "maximize"):
@@ -238,13 +245,20 @@ class _Parser:
         """What stands up to a closing bracket, with commas between."""
         found: list[Any] = []
         tokens = self._tokens
+        self._open()
         while tokens[self.at] != end:
             found.append(self._value(annotation))
             if tokens[self.at] != ",":
                 break
             self.at += 1
         self._take(end)
+        self._depth -= 1
         return found
+
+    def _open(self) -> None:
+        self._depth += 1
+        if self._depth > self._deepest:
+            raise _Unexpected(too_deep())
 
     def _value(self, annotation: bool = False) -> Any:
         token = self._tokens[self.at]
@@ -293,7 +307,7 @@ class _Parser:
                 number = float(token)
             except ValueError:
                 raise _Unexpected(f"{shown(token)} is no number") from None
-        if isinstance(number, int) and len(token) > _DIGITS:
+        if isinstance(number, int) and len(token.lstrip("-")) > _DIGITS:
             raise _Unexpected(f"a number of more than {_DIGITS} digits: {shown(token)}")
         return number
 
@@ -308,8 +322,10 @@ class _Parser:
     def _item(self, items: Any) -> Any:
         """`array[3]`."""
         self.at += 1
+        self._open()
         index = self._value()
         self._take("]")
+        self._depth -= 1
         if not isinstance(items, list) or not isinstance(index, int) or not 1 <= index <= len(items):
             raise _Unexpected("an index outside of its array")
         return items[index - 1]

@@ -18,9 +18,10 @@ from anycsp.constraints.base import FAMILIES
 from anycsp.errors import AnyCSPError, ConversionError, ProblemError
 from anycsp.formats.budget import DEPTH, VALUES, Budget, nesting, too_deep
 from anycsp.formats.files import Source, shown
+from anycsp.model.bounds import bounds
 from anycsp.model.description import describe_objective
 from anycsp.model.domains import Domain
-from anycsp.model.expressions import Operand, bounds, expression_of, tree_of
+from anycsp.model.expressions import Operand, expression_of, tree_of
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 

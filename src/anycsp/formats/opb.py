@@ -55,6 +55,7 @@ def read(source: Source) -> Problem:
         raise source.error("no variables")
     problem = Problem()
     handles = problem.add_variables(variables, (0, 1), names=[f"x{i}" for i in range(1, variables + 1)])
+    _check_goals(source, parsed, [line for _, line in statements])
     total = sum(part.cost for part in parsed if part.cost is not None)
     for part in parsed:
         if part.kind == "soft:":
@@ -123,6 +124,15 @@ def _parsed(source: Source, text: str, line: int) -> _Part:
     left = _sum(source, text[: ending.start()], line)
     operator = "==" if ending[1] == "=" else ending[1]
     return _Part("", left, operator, _number(source, ending[2], line), _largest(text), cost)
+
+
+def _check_goals(source: Source, parsed: list[_Part], lines: list[int]) -> None:
+    """One objective, or costs of constraints."""
+    goals = [(part, line) for part, line in zip(parsed, lines, strict=True) if part.kind]
+    if len(goals) > 1:
+        raise source.error(f"a second goal: {goals[1][0].kind} after {goals[0][0].kind}", goals[1][1])
+    if goals and goals[0][0].kind != "soft:" and any(part.cost for part in parsed):
+        raise source.error("an objective beside soft constraints", goals[0][1])
 
 
 def _largest(text: str) -> int:

@@ -27,7 +27,7 @@ from anycsp.model.structure import quadratic_form
 Terms = dict[tuple[int, ...], Fraction]
 
 _HEADER = re.compile(rb"^[ \t]*p[ \t]+qubo\b", re.MULTILINE)
-_VARTYPE = re.compile(r"#\s*vartype\s*=\s*(\w+)")
+_VARTYPE = re.compile(r"#\s*vartype\s*=\s*(\S+)")
 
 
 def sniff(head: bytes) -> bool:
@@ -71,14 +71,16 @@ def read(source: Source) -> Problem:
 
 def read_coo(source: Source) -> Problem:
     """dimod's form: no header but, perhaps, the kind of variables in a comment."""
-    spins = False
+    kinds: set[str] = set()
     terms: Terms = defaultdict(Fraction)
     for number, line in source.lines():
         if line.startswith("#"):
             if kind := _VARTYPE.match(line):
                 if kind[1].upper() not in ("SPIN", "BINARY"):
                     raise source.error(f"variables are SPIN or BINARY, not {shown(kind[1])}", number)
-                spins = kind[1].upper() == "SPIN"
+                kinds.add(kind[1].upper())
+                if len(kinds) > 1:
+                    raise source.error("variables are SPIN or BINARY, not both", number)
             continue
         _coefficient(source, line.split(), number, terms)
     variables = 1 + max((max(scope) for scope in terms), default=-1)
@@ -86,7 +88,7 @@ def read_coo(source: Source) -> Problem:
     if not variables:
         raise source.error("no coefficients")
     constant = Fraction(0)
-    if spins:
+    if "SPIN" in kinds:
         terms, constant = from_spins(terms)
     return problem_of_terms(source, _numbered(variables), terms, constant)
 

@@ -1,7 +1,7 @@
 """XCSP3 (.xml, .xml.lzma): constraint satisfaction and optimisation, parsed by pycsp3 (extra `anycsp[xcsp]`).
 
 The XML is read by defusedxml, which refuses DTDs, entities and external references, before pycsp3 sees it. What a
-file's elements become is in `xcsp3_constraints`.
+file's elements become is in `xcsp3_loader` and `xcsp3_constraints`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def read(source: Source) -> Problem:
     nodes = xparser.Node.all_nodes
     created = len(nodes)
     problem = Problem()
-    from anycsp.formats.xcsp3_constraints import Loader
+    from anycsp.formats.xcsp3_loader import Loader
 
     parser = _parser_of(xparser, root, source)
     at: Any = parser  # whichever of parser and loader is at work knows the element

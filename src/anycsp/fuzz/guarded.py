@@ -54,24 +54,26 @@ def tried(kind: Kind, case: Case) -> str | Failure:
 
 
 class _Board:
-    """A page that parent and child share: the trial under way, when it began, and whether to stop."""
+    """A page that parent and child share: the trial under way, when it began, and whether to stop. The fields are
+    copied there at once: packed in place they would be zero for a moment, and the other may look at any."""
 
-    _FORM = struct.Struct("qddd?")
+    _FORM = struct.Struct("qddd")
+    _STOP = _FORM.size
 
     def __init__(self, trial: int) -> None:
         self._page = mmap.mmap(-1, mmap.PAGESIZE)
-        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), 0.0, 0.0, False)
+        self._write(trial, time.monotonic(), 0.0, 0.0)
+
+    def _write(self, *fields: float) -> None:
+        self._page[: self._FORM.size] = self._FORM.pack(*fields)
 
     def begin(self, trial: int) -> bool:
         """The child begins a trial; False where it should not."""
-        stop = self._FORM.unpack_from(self._page)[-1]
-        spent, queued = time.process_time(), queued_of(os.getpid())
-        self._FORM.pack_into(self._page, 0, trial, time.monotonic(), spent, queued, stop)
-        return not stop
+        self._write(trial, time.monotonic(), time.process_time(), queued_of(os.getpid()))
+        return not self._page[self._STOP]
 
     def stop(self) -> None:
-        *trial, _ = self._FORM.unpack_from(self._page)
-        self._FORM.pack_into(self._page, 0, *trial, True)
+        self._page[self._STOP] = 1
 
     @property
     def trial(self) -> int:
@@ -80,7 +82,7 @@ class _Board:
     def overdue(self, pid: int, seconds: float) -> bool:
         """Whether the trial under way has worked for too long, or slept for far too long. Time in which it could not
         work, because others did, is neither: on a busy machine, the clock on the wall says little."""
-        _, began, spent, queued, _ = self._FORM.unpack_from(self._page)
+        _, began, spent, queued = self._FORM.unpack_from(self._page)
         asleep = time.monotonic() - began - max(0.0, queued_of(pid) - queued)
         return bool(_work_of(pid) - spent > seconds or asleep > ASLEEP * seconds)
 

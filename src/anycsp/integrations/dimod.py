@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ProblemError
+from anycsp.model.bounds import bounds
 from anycsp.model.builders import quadratic_problem
-from anycsp.model.expressions import Operand, bounds, maximum, operation, total
+from anycsp.model.expressions import Operand, maximum, operation, total
 from anycsp.model.problem import Problem
 from anycsp.model.score import as_written
 from anycsp.search import solve
@@ -193,15 +194,15 @@ def problem_of_constrained(cqm: dimod.ConstrainedQuadraticModel) -> tuple[Proble
     weight times how far it is from holding, or the square of that."""
     problem, spins = Problem(), set()
     handles: dict[Any, Operand] = {}
-    for v in cqm.variables:
-        vartype = cqm.vartype(v)
+    for i, v in enumerate(cqm.variables):
+        vartype, name = cqm.vartype(v), str(i)  # labels may be of any kind: 1 and "1" are two
         if vartype is dimod.REAL:
             raise ProblemError(f"variable {v!r} is real: only binary variables, spins and integers are searched")
         if vartype is dimod.INTEGER:
             values = range(math.ceil(cqm.lower_bound(v)), math.floor(cqm.upper_bound(v)) + 1)
-            handles[v] = problem.add_variable(values, str(v))
+            handles[v] = problem.add_variable(values, name)
         else:
-            bit = problem.add_variable((0, 1), str(v))
+            bit = problem.add_variable((0, 1), name)
             handles[v] = bit if vartype is dimod.BINARY else 2 * bit - 1
             spins |= {v} if vartype is dimod.SPIN else set()
     goal = _terms(cqm.objective, handles, "the objective")[0]

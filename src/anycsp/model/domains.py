@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ProblemError
+
+
+def whole_number(value: Any, what: str) -> int:
+    """An integer of any type, or a float that is one."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or number != value:
+        raise ProblemError(f"{what} is an integer, not {value!r}"[:200])
+    return number
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +78,7 @@ class Domain:
 
     def position(self, value: int | str) -> int:
         """The position of a value given as integer or label."""
-        known = isinstance(value, (str, int, np.integer))
+        known = isinstance(value, (str, int, np.integer, np.bool_))
         position = self._positions.get(value if isinstance(value, str) else int(value)) if known else None
         if position is None:
             raise ProblemError(f"value {value!r} is outside the domain {self.summary()}")
@@ -80,7 +92,7 @@ class Domain:
         """An integer for every position, from pairs (value, integer); 0 where no pair names the value."""
         result = np.zeros(len(self), dtype=np.int64)
         for value, number in pairs:
-            result[self.position(value)] = int(number)
+            result[self.position(value)] = whole_number(number, "a term")
         return result
 
     def positions_of(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

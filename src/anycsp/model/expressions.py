@@ -1,10 +1,8 @@
-"""Expressions over variables: what `problem.add(x * y == z)` takes, and the program it is evaluated by.
+"""Expressions over variables: what `problem.add(x * y == z)` takes.
 
 An expression is a tree of integer operations (0 and 1 are the truth values); the operators are those of XCSP3's
-functional form plus `element` and `distinct`. A `Program` is the same tree in postfix order with its variables
-replaced by numbered slots and its constants by parameters, so that equal rules over different variables share one
-program. It is evaluated on integers and numpy arrays alike, by broadcasting; cpp/families/rule.cpp reads
-the same arrays.
+functional form plus `element` and `distinct`. `model/program.py` evaluates it, `model/bounds.py` says between which
+numbers it lies.
 
 Where an operation is undefined (division by zero, a negative exponent, an index outside its list) the
 constraint it occurs in is violated.
@@ -14,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial, reduce
-from itertools import chain
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,15 +45,6 @@ MIRRORED = {"lt": "gt", "le": "ge", "ge": "le", "gt": "lt", "eq": "eq", "ne": "n
 """a ∘ b as b ∘' a."""
 LIMIT = 2**62
 """Every intermediate result stays below this, so that 64-bit arithmetic is exact."""
-
-_FURTHER: Mapping[str, Callable[[Any], Any]] = {
-    "le": abs,
-    "ge": abs,
-    "eq": abs,
-    "lt": lambda difference: abs(difference) + 1,
-    "gt": lambda difference: abs(difference) + 1,
-}
-"""How far the sides of a false comparison are from making it true, by their difference."""
 
 
 class Expression:
@@ -265,7 +253,7 @@ def operation(operator: str, *operands: Any) -> Operation:
         raise ProblemError(f"unknown operation {operator!r}")
     if len(operands) != ARITY.get(operator, len(operands)) or not operands:
         raise ProblemError(f"operation {operator!r} on {len(operands)} operands")
-    return Operation(operator, tuple(_operand(o) for o in operands))
+    return Operation(operator, tuple(as_operand(o) for o in operands))
 
 
 def _binary(operator: str, left: Any, right: Any) -> Operation:
@@ -274,7 +262,7 @@ def _binary(operator: str, left: Any, right: Any) -> Operation:
         return elementwise(partial(_binary, operator), left, right)  # type: ignore[return-value]  # an Array
     if operator in ("eq", "ne"):
         left, right = _label(left, right), _label(right, left)
-    return Operation(operator, (_operand(left), _operand(right)))
+    return Operation(operator, (as_operand(left), as_operand(right)))
 
 
 def _label(value: Any, beside: Any) -> Any:
@@ -287,7 +275,8 @@ def _label(value: Any, beside: Any) -> Any:
     return value
 
 
-def _operand(value: Any) -> Operand:
+def as_operand(value: Any) -> Operand:
+    """An expression as it is, any kind of integer as a plain one."""
     if type(value) is int or isinstance(value, Expression):
         return value
     if isinstance(value, (bool, int, np.integer, np.bool_)):
@@ -311,6 +300,21 @@ def flat(items: Iterable[Any]) -> list[Any]:
     if isinstance(items, str):
         raise ProblemError(f"a list of variables, not the text {items!r}: write [{items!r}]")
     return [part for item in items for part in (item.flat if isinstance(item, np.ndarray) else (item,))]
+
+
+def operands_of(items: Iterable[Any]) -> list[Operand]:
+    """What `flat` gives, as operands."""
+    return [as_operand(item) for item in flat(items)]
+
+
+def whole_numbers(items: Iterable[Any]) -> list[int]:
+    """What `flat` gives, as plain integers."""
+    numbers = []
+    for item in operands_of(items):
+        if not isinstance(item, int):
+            raise ExpressionError(f"a whole number stands here, not {shown(item)}")
+        numbers.append(item)
+    return numbers
 
 
 class Array(np.ndarray[Any, np.dtype[np.object_]]):
@@ -469,93 +473,7 @@ def scope_of(expression: Operand) -> list[int]:
     return list(dict.fromkeys(node.index for node in postorder(expression) if isinstance(node, Variable)))
 
 
-# ── programs ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Program:
-    """Nodes in postfix order: node i has opcode `code[i]` and the operands
-    `operands[operand_start[i]:operand_start[i+1]]`, earlier nodes; a leaf has there its slot or parameter number."""
-
-    code: tuple[int, ...]
-    operand_start: tuple[int, ...]
-    operands: tuple[int, ...]
-    slots: int
-    parameters: int
-
-    def __len__(self) -> int:
-        return len(self.code)
-
-    @cached_property
-    def key(self) -> int:
-        return hash((self.code, self.operand_start, self.operands))
-
-    def __hash__(self) -> int:
-        return self.key
-
-    def evaluate(self, slots: Sequence[Any], parameters: Sequence[Any]) -> tuple[Any, Any]:
-        """The value and where it is undefined (False where nowhere), broadcasting over arrays or tensors."""
-        values, undefined = self._evaluate(slots, parameters)
-        return values[-1], undefined
-
-    def _evaluate(self, slots: Sequence[Any], parameters: Sequence[Any]) -> tuple[list[Any], Any]:
-        """The value of every node."""
-        values: list[Any] = []
-        undefined: Any = False
-        for node, code in enumerate(self.code):
-            at = self.operands[self.operand_start[node] : self.operand_start[node + 1]]
-            if code == 0:
-                values.append(slots[at[0]])
-            elif code == 1:
-                values.append(parameters[at[0]])
-            else:
-                result, bad = _EVALUATE[code]([values[i] for i in at])
-                undefined = bad if undefined is False else undefined if bad is False else undefined | bad
-                values.append(result)
-        return values, undefined
-
-    def holds(self, slots: Sequence[Any], parameters: Sequence[Any]) -> Any:
-        """Where the expression is defined and not zero."""
-        value, undefined = self.evaluate(slots, parameters)
-        true = value != 0
-        return true if undefined is False else true & (undefined == 0)
-
-    def distance(self, slots: Sequence[Any], parameters: Sequence[Any]) -> Any:
-        """How far from true, 0 where it holds: for a comparison that is defined the difference of its sides, else 1."""
-        values, undefined = self._evaluate(slots, parameters)
-        false = values[-1] == 0
-        result = (false if undefined is False else false | (undefined != 0)) * 1
-        at = self.operands[self.operand_start[-2] :]
-        if len(at) == 2 and OPERATIONS[self.code[-1]] in _FURTHER:
-            further = _FURTHER[OPERATIONS[self.code[-1]]](values[at[0]] - values[at[1]])
-            apart = false if undefined is False else false & (undefined == 0)
-            result = result + apart * (further - 1)
-        return result
-
-
-def compile_expression(expression: Operand) -> tuple[list[int], Program, list[int]]:
-    """The scope, the program over it, and the program's parameters."""
-    code: list[int] = []
-    start, operands = [0], list[int]()
-    slot: dict[int, int] = {}
-    parameters: list[int] = []
-    ready: list[int] = []  # node numbers waiting for their parent
-    for node in postorder(expression):
-        if isinstance(node, Operation):
-            count = len(node.operands)
-            code.append(CODE[node.operator])
-            operands += ready[len(ready) - count :]
-            del ready[len(ready) - count :]
-        elif isinstance(node, Variable):
-            code.append(0)
-            operands.append(slot.setdefault(node.index, len(slot)))
-        else:
-            code.append(1)
-            operands.append(len(parameters))
-            parameters.append(int(node))  # type: ignore[arg-type]
-        ready.append(len(code) - 1)
-        start.append(len(operands))
-    return list(slot), Program(tuple(code), tuple(start), tuple(operands), len(slot), len(parameters)), parameters
+# ── as plain data ────────────────────────────────────────────────────────────────────────────────────
 
 
 def tree_of(expression: Operand) -> tuple[list[int], Any]:
@@ -581,238 +499,3 @@ def expression_of(tree: Any, scope: Sequence[Variable]) -> Operand:
     if type(tree) is int:
         return tree
     raise ProblemError("an expression is an integer, a slot of the scope, or an operation on expressions")
-
-
-def evaluate(expression: Operand, values: Mapping[int, Any] | Sequence[Any] | npt.NDArray[Any]) -> tuple[Any, Any]:
-    """The value, and where it is undefined, for the values of variables by index: numbers or arrays."""
-    scope, program, parameters = compile_expression(expression)
-    return program.evaluate([values[x] for x in scope], parameters)
-
-
-# Arithmetic below uses operators only, so that it serves integers and numpy arrays alike;
-# multiplying a truth value by 1 makes it an integer in both.
-
-Result = tuple[Any, Any]
-
-
-def _true(a: Any) -> Any:
-    return (a != 0) * 1
-
-
-def _smaller(a: Any, b: Any) -> Any:
-    return b + (a - b) * ((a < b) * 1)
-
-
-def _larger(a: Any, b: Any) -> Any:
-    return b + (a - b) * ((a > b) * 1)
-
-
-def _div(a: Any, b: Any) -> Result:
-    safe = b + (b == 0) * 1
-    quotient = abs(a) // abs(safe)
-    return quotient * (1 - 2 * (((a < 0) * 1) ^ ((safe < 0) * 1))), b == 0
-
-
-def _mod(a: Any, b: Any) -> Result:
-    quotient, bad = _div(a, b)
-    return a - b * quotient, bad
-
-
-def _floordiv(a: Any, b: Any) -> Result:
-    return a // (b + (b == 0) * 1), b == 0
-
-
-def _floormod(a: Any, b: Any) -> Result:
-    quotient, bad = _floordiv(a, b)
-    return a - b * quotient, bad
-
-
-def _pow(a: Any, b: Any) -> Result:
-    return a ** (b * ((b >= 0) * 1)), b < 0
-
-
-def _element(values: list[Any]) -> Result:
-    index, items = values[0], values[1:]
-    result: Any = 0
-    for k, item in enumerate(items):
-        result = result + item * ((index == k) * 1)
-    return result, (index < 0) | (index >= len(items))
-
-
-def _distinct(values: list[Any]) -> Any:
-    count: Any = 1
-    for k in range(1, len(values)):
-        count = count + reduce(lambda new, other: new * ((values[k] != other) * 1), values[:k], 1)
-    return count
-
-
-def _circuit(values: list[Any]) -> Any:
-    """Walk from the first node that does not point to itself: it must come back after visiting all such nodes."""
-    successor = np.stack(np.broadcast_arrays(*map(np.asarray, values)), axis=-1)
-    nodes = np.arange(len(values))
-    inside = ((successor >= 0) & (successor < len(values))).all(axis=-1)
-    successor = np.clip(successor, 0, len(values) - 1)
-    active = successor != nodes
-    size = active.sum(axis=-1)
-    start = active.argmax(axis=-1)[..., None]
-    at, returned = start, np.zeros_like(size)
-    for step in range(1, len(values) + 1):
-        at = np.take_along_axis(successor, at, axis=-1)
-        returned = np.where((returned == 0) & (at == start)[..., 0], step, returned)
-    # Coming back in exactly `size` steps visits that many active nodes: a node pointing to itself holds the walk.
-    return (inside & (size >= 2) & (returned == size)) * 1
-
-
-def _all_equal(values: list[Any]) -> Any:
-    return reduce(lambda so_far, v: so_far * ((v == values[0]) * 1), values[1:], 1)
-
-
-_TOTAL: dict[str, Callable[[list[Any]], Any]] = {
-    "neg": lambda a: -a[0],
-    "abs": lambda a: abs(a[0]),
-    "add": lambda a: reduce(lambda p, q: p + q, a),
-    "sub": lambda a: a[0] - a[1],
-    "mul": lambda a: reduce(lambda p, q: p * q, a),
-    "sqr": lambda a: a[0] * a[0],
-    "min": lambda a: reduce(_smaller, a),
-    "max": lambda a: reduce(_larger, a),
-    "dist": lambda a: abs(a[0] - a[1]),
-    "lt": lambda a: (a[0] < a[1]) * 1,
-    "le": lambda a: (a[0] <= a[1]) * 1,
-    "ge": lambda a: (a[0] >= a[1]) * 1,
-    "gt": lambda a: (a[0] > a[1]) * 1,
-    "eq": _all_equal,
-    "ne": lambda a: (a[0] != a[1]) * 1,
-    "in": lambda a: reduce(lambda found, v: found | ((a[0] == v) * 1), a[1:], a[0] * 0),
-    "not": lambda a: (a[0] == 0) * 1,
-    "and": lambda a: reduce(lambda p, q: p * _true(q), a[1:], _true(a[0])),
-    "or": lambda a: reduce(lambda p, q: p | _true(q), a[1:], _true(a[0])),
-    "xor": lambda a: reduce(lambda p, q: p ^ _true(q), a[1:], _true(a[0])),
-    "iff": lambda a: _all_equal([_true(v) for v in a]),
-    "imp": lambda a: ((a[0] == 0) * 1) | _true(a[1]),
-    "if": lambda a: a[1] * _true(a[0]) + a[2] * ((a[0] == 0) * 1),
-    "distinct": _distinct,
-    "circuit": _circuit,
-}
-_PARTIAL: dict[str, Callable[[list[Any]], Result]] = {
-    "div": lambda a: _div(a[0], a[1]),
-    "mod": lambda a: _mod(a[0], a[1]),
-    "floordiv": lambda a: _floordiv(a[0], a[1]),
-    "floormod": lambda a: _floormod(a[0], a[1]),
-    "pow": lambda a: _pow(a[0], a[1]),
-    "element": _element,
-}
-
-
-def _defined(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Result]:
-    return lambda a: (function(a), False)
-
-
-_EVALUATE: list[Callable[[list[Any]], Result]] = [
-    _PARTIAL[name] if name in _PARTIAL else _defined(_TOTAL[name]) if name in _TOTAL else _defined(lambda a: a[0])
-    for name in OPERATIONS
-]
-
-
-# ── bounds ───────────────────────────────────────────────────────────────────────────────────────────
-
-Bounds = tuple[int, int]
-
-
-def bounds(expression: Operand, domain: Callable[[int], Bounds]) -> Bounds:
-    """An interval that holds every value of the expression; refuses what could leave 64-bit arithmetic."""
-    known: list[Bounds] = []
-    for node in postorder(expression):
-        if isinstance(node, Operation):
-            count = len(node.operands)
-            operands = known[len(known) - count :]
-            interval = _BOUNDS.get(node.operator, _truth)(operands)
-            del known[len(known) - count :]
-            # A constant may be beyond what can be computed with, and yet bound nothing: 0 · 2^63, min(x, 2^63).
-            if node.operator in _BOUNDS and any(not -(2**63) <= low <= high < 2**63 for low, high in operands):
-                raise ProblemError(f"{node.operator}: a constant beyond 64-bit integers")
-            if max(-interval[0], interval[1]) >= LIMIT:
-                raise ProblemError(f"{node.operator}: a result beyond 64-bit integers")
-            known.append(interval)
-        else:
-            known.append(domain(node.index) if isinstance(node, Variable) else (int(node), int(node)))  # type: ignore[arg-type]
-    return known[-1]
-
-
-def may_be_undefined(expression: Operand, domain: Callable[[int], Bounds]) -> bool:
-    """Whether some part of it, as far as bounds tell, is undefined for some values."""
-    for node in postorder(expression):
-        if not isinstance(node, Operation) or node.operator not in _PARTIAL:
-            continue
-        at = 0 if node.operator == "element" else 1  # the operand that not every value is allowed for
-        low, high = bounds(node.operands[at], domain)
-        if node.operator == "element" and (low < 0 or high >= len(node.operands) - 1):
-            return True
-        if node.operator == "pow" and low < 0:
-            return True
-        if node.operator not in ("element", "pow") and low <= 0 <= high:
-            return True
-    return False
-
-
-def _truth(_: list[Bounds]) -> Bounds:
-    return 0, 1
-
-
-def _product(a: Bounds, b: Bounds) -> Bounds:
-    corners = [p * q for p in a for q in b]
-    if max(abs(corner) for corner in corners) >= LIMIT:
-        raise ProblemError("mul: a result beyond 64-bit integers")
-    return min(corners), max(corners)
-
-
-def _abs_bounds(a: Bounds) -> Bounds:
-    return (0 if a[0] <= 0 <= a[1] else min(abs(a[0]), abs(a[1]))), max(abs(a[0]), abs(a[1]))
-
-
-def _pow_bounds(a: Bounds, b: Bounds) -> Bounds:
-    base, exponent = max(abs(a[0]), abs(a[1]), 1), max(b[1], 0)
-    if base > 1 and exponent * base.bit_length() > 128:
-        raise ProblemError("pow: a result beyond 64-bit integers")
-    high = int(base**exponent)
-    return (-high if a[0] < 0 else 0), high
-
-
-def _difference(a: Bounds, b: Bounds) -> Bounds:
-    return a[0] - b[1], a[1] - b[0]
-
-
-def _quotient(a: list[Bounds]) -> Bounds:
-    reach = max(abs(a[0][0]), abs(a[0][1])) + 1
-    return (-reach if a[0][0] < 0 or a[1][0] < 0 else 0), (reach - 1 if a[0][1] > 0 or a[1][0] < 0 else 0)
-
-
-def _remainder(a: list[Bounds]) -> Bounds:
-    reach = max(abs(a[1][0]), abs(a[1][1]), 1)
-    return (-reach if a[0][0] < 0 or a[1][0] < 0 else 0), reach
-
-
-def _hull(parts: Iterable[Bounds]) -> Bounds:
-    ends = list(chain.from_iterable(parts))
-    return min(ends), max(ends)
-
-
-_BOUNDS: dict[str, Callable[[list[Bounds]], Bounds]] = {
-    "neg": lambda a: (-a[0][1], -a[0][0]),
-    "abs": lambda a: _abs_bounds(a[0]),
-    "add": lambda a: (sum(p[0] for p in a), sum(p[1] for p in a)),
-    "sub": lambda a: _difference(a[0], a[1]),
-    "mul": lambda a: reduce(_product, a),
-    "div": _quotient,
-    "mod": _remainder,
-    "floordiv": _quotient,
-    "floormod": _remainder,
-    "sqr": lambda a: (_abs_bounds(a[0])[0] ** 2, _abs_bounds(a[0])[1] ** 2),
-    "pow": lambda a: _pow_bounds(a[0], a[1]),
-    "min": lambda a: (min(p[0] for p in a), min(p[1] for p in a)),
-    "max": lambda a: (max(p[0] for p in a), max(p[1] for p in a)),
-    "dist": lambda a: _abs_bounds(_difference(a[0], a[1])),
-    "if": lambda a: _hull(a[1:]),
-    "element": lambda a: _hull(a[1:]) if len(a) > 1 else (0, 0),
-    "distinct": lambda a: (1, len(a)),
-}

@@ -9,7 +9,8 @@ import numpy as np
 
 from anycsp.constraints.base import Block, Terms
 from anycsp.constraints.linear import LinearBlock
-from anycsp.constraints.table import Relation, TableBlock
+from anycsp.constraints.relation import Relation
+from anycsp.constraints.table import TableBlock
 
 
 class Rows:

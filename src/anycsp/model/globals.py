@@ -3,6 +3,9 @@
 Some become one constraint of a family with its own labels (counts, numbers of distinct values, extrema,
 elements); the others are decomposed, and then `weight` and `hard` hold for every part. docs/guides/constraints.md lists
 which is which.
+
+Their arguments may be lists, arrays or generators, and integers of any type: each method makes plain lists and integers
+of them first, since what follows asks whether something is an `int`.
 """
 
 from __future__ import annotations
@@ -24,15 +27,17 @@ from anycsp.model.expressions import (
     Variable,
     all_of,
     any_of,
+    as_operand,
     circuit,
     distinct,
     element,
-    flat,
     if_else,
     maximum,
     minimum,
+    operands_of,
     operation,
     total,
+    whole_numbers,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +110,7 @@ class GlobalConstraints:
     ) -> None:
         """How many of the scope take one of the values, compared with a constant or variable: among with several
         values, atLeast, atMost and exactly with >=, <= and ==."""
-        wanted = list(values)
+        scope, wanted = operands_of(scope), operands_of(values)
         if all(isinstance(v, int) for v in wanted):
             hits = [operation("eq", x, wanted[0]) if len(wanted) == 1 else operation("in", x, *wanted) for x in scope]
         else:
@@ -122,9 +127,13 @@ class GlobalConstraints:
     ) -> None:
         """Each value occurs as often as `occurs` says: a constant, a variable or a range. With `closed` no other
         value occurs. One count for every value."""
+        scope, values = operands_of(scope), whole_numbers(values)
         for value, occurrences in zip(values, occurs, strict=True):
             count = total([operation("eq", x, value) for x in scope])
-            if isinstance(occurrences, range):
+            if isinstance(occurrences, range) and abs(occurrences.step) != 1:
+                self.add(operation("in", count, *occurrences), **terms)
+            elif isinstance(occurrences, range):
+                occurrences = occurrences[:: occurrences.step]
                 if occurrences.start > 0:
                     self.add(count >= occurrences.start, **terms)
                 if occurrences.stop - 1 < len(scope):
@@ -145,7 +154,8 @@ class GlobalConstraints:
         **terms: Unpack[Terms],
     ) -> None:
         """The number of distinct values taken (nValues), compared with a constant or variable."""
-        if not except_values:
+        scope, bound, excepted = operands_of(scope), as_operand(bound), whole_numbers(except_values)
+        if not excepted:
             self.add(comparison(distinct(scope), operator, bound), **terms)
             return
         indices = list(dict.fromkeys(x.index for x in scope if isinstance(x, Variable)))
@@ -153,14 +163,14 @@ class GlobalConstraints:
         plain = all(isinstance(x, Variable) for x in scope) and not (isinstance(bound, Expression) and result is None)
         if not plain or result in indices:
             # Counted together with the excepted values, which are then taken off.
-            excepted = sorted(set(except_values))
+            excepted = sorted(set(excepted))
             count = operation("sub", distinct([*scope, *excepted]), len(excepted))
             self.add(comparison(count, operator, bound), **terms)
             return
         self.add_block(
             DistinctBlock.one(
                 np.array(indices, dtype=np.int64),
-                except_values,
+                excepted,
                 operator,
                 bound if isinstance(bound, int) else 0,
                 result,
@@ -228,6 +238,7 @@ class GlobalConstraints:
         **terms: Unpack[Terms],
     ) -> None:
         """Each variable (plus its length) compared with the next."""
+        scope, lengths = operands_of(scope), None if lengths is None else operands_of(lengths)
         for k in range(len(scope) - 1):
             left = scope[k] if lengths is None else operation("add", scope[k], lengths[k])
             self.add(comparison(left, operator, scope[k + 1]), **terms)
@@ -236,7 +247,7 @@ class GlobalConstraints:
         self, lists: Sequence[Sequence[Operand]], operator: str = "<=", **terms: Unpack[Terms]
     ) -> None:
         """Each list compared with the next, lexicographically."""
-        for first, second in pairwise(lists):
+        for first, second in pairwise(map(operands_of, lists)):
             a, b = (first, second) if operator in ("<=", "<") else (second, first)
             if operator not in ("<=", "<", ">=", ">") or len(a) != len(b):
                 raise ProblemError("a lexicographic order is <=, <, >= or > on lists of one length")
@@ -246,7 +257,7 @@ class GlobalConstraints:
         self, lists: Sequence[Sequence[Operand]], *, except_lists: Sequence[Sequence[int]] = (), **terms: Unpack[Terms]
     ) -> None:
         """No two lists are the same (excepted ones may be): one rule for every pair."""
-        for first, second in combinations(lists, 2):
+        for first, second in combinations(map(operands_of, lists), 2):
             differs = [operation("ne", a, b) for a, b in zip(first, second, strict=True)]
             excepted = [all_of([operation("eq", a, v) for a, v in zip(first, e, strict=True)]) for e in except_lists]
             self.add(any_of(differs + excepted), **terms)
@@ -255,6 +266,7 @@ class GlobalConstraints:
         self, scope: Sequence[Operand], values: Sequence[int], covered: bool = False, **terms: Unpack[Terms]
     ) -> None:
         """The first occurrence of a value is before the first of the next one (that occurs)."""
+        scope, values = operands_of(scope), whole_numbers(values)
         for before, after in pairwise(values):
             for k, x in enumerate(scope):
                 earlier = [operation("eq", y, before) for y in scope[:k]]
@@ -269,6 +281,7 @@ class GlobalConstraints:
     ) -> None:
         """first[i] = j exactly where second[j] = i (one list: its own inverse; a shorter first list: only from
         first to second). One binary relation for every pair."""
+        first, second = operands_of(first), None if second is None else operands_of(second)
         if second is None:
             for i, j in combinations(range(len(first)), 2):
                 self.add(operation("iff", operation("eq", first[i], j), operation("eq", first[j], i)), **terms)
@@ -281,10 +294,11 @@ class GlobalConstraints:
                 self.add(operation(operator, operation("eq", x, j), operation("eq", y, i)), **terms)
             self.add(operation("in", x, *range(len(second))), **terms)
         if len(first) == len(second):
-            self.remember_whole("inverse", before, list(first), list(second))
+            self.remember_whole("inverse", before, first, second)
 
     def add_channel_value(self, scope: Sequence[Operand], value: Operand, **terms: Unpack[Terms]) -> None:
         """scope[i] = 1 exactly where value = i."""
+        scope = operands_of(scope)
         for i, x in enumerate(scope):
             self.add(operation("iff", operation("eq", x, 1), operation("eq", value, i)), **terms)
         self.add(operation("in", value, *range(len(scope))), **terms)
@@ -301,7 +315,7 @@ class GlobalConstraints:
         and two or more do not; `self_loops=False` has all of them on it; a `size` says how many are. One of these must
         be given where a node's domain allows it to follow itself. The all-different it implies is added too, since it
         tells far more about a wrong assignment."""
-        nodes = flat(successors)
+        nodes = operands_of(successors)
         loops = [i for i, x in enumerate(nodes) if self._may_be(x, i)]
         if self_loops is None and size is None and loops:
             raise ProblemError(
@@ -367,8 +381,9 @@ class GlobalConstraints:
         (or where that would be large) one rule for every task."""
         if operator not in ("<=", "<"):
             raise ProblemError("cumulative: the operator is <= or <")
+        columns, limit = map(operands_of, (origins, lengths, heights)), as_operand(limit)
         # A task of length zero never runs, and asks for nothing where it starts.
-        tasks = [t for t in zip(origins, lengths, heights, strict=True) if isinstance(t[1], Expression) or t[1] > 0]
+        tasks = [t for t in zip(*columns, strict=True) if isinstance(t[1], Expression) or t[1] > 0]
         before = self.num_constraints
         self._add_load(tasks, operator, limit, **terms)
         greatest = limit if operator == "<=" else operation("sub", limit, 1)
@@ -457,4 +472,4 @@ def _numbered(x: Variable, values: Sequence[int]) -> tuple[Operand, dict[int, in
 
 
 def _as_list(value: Any) -> list[Operand]:
-    return [value] if isinstance(value, (int, Expression)) else list(value)
+    return operands_of(value if isinstance(value, Iterable) and not isinstance(value, Expression) else [value])

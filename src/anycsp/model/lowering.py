@@ -15,11 +15,13 @@ import numpy as np
 from anycsp.constraints.base import Block, IntArray, Terms
 from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.distinct import DistinctBlock
-from anycsp.constraints.extremum import ExtremumBlock
+from anycsp.constraints.extremum import ExtremumBlock, fits
 from anycsp.constraints.linear import LinearBlock
+from anycsp.constraints.relation import Relation, relation_of_truth
 from anycsp.constraints.rule import RuleBlock
 from anycsp.constraints.sum import SumBlock
-from anycsp.constraints.table import Relation, TableBlock, relation_of_truth
+from anycsp.constraints.table import TableBlock
+from anycsp.model.bounds import bounds
 from anycsp.model.domains import Domain
 from anycsp.model.expressions import (
     COMPLEMENT,
@@ -28,14 +30,11 @@ from anycsp.model.expressions import (
     Expression,
     Operand,
     Operation,
-    Program,
     Variable,
-    bounds,
-    compile_expression,
-    evaluate,
     operation,
     scope_of,
 )
+from anycsp.model.program import Program, compile_expression, evaluate
 
 TABLE_LIMIT = 1 << 12
 """Rules over at most this many combinations become tables."""
@@ -293,16 +292,19 @@ def _extremum(problem: Modelled, left: Operation, operator: str, right: Operand,
         contributions[x] = np.maximum(contributions[x], sign * values) if x in contributions else sign * values
     if constant is not None:
         contributions = {x: np.maximum(values, constant) for x, values in contributions.items()}
-    operator = operator if sign == 1 else MIRRORED[operator]
-    if not isinstance(right, Expression):
-        return ExtremumBlock.one(
-            _indices(contributions), list(contributions.values()), SYMBOL[operator], sign * right, False, terms
-        )
-    unary = unary_values(problem, right)
-    if unary is None or unary[0] in contributions or not contributions:
+    operator, has_result = operator if sign == 1 else MIRRORED[operator], isinstance(right, Expression)
+    bound = 0
+    if isinstance(right, Expression):
+        unary = unary_values(problem, right)
+        if unary is None or unary[0] in contributions or not contributions:
+            return None
+        contributions[unary[0]] = sign * unary[1]
+    else:
+        bound = sign * right
+    own = list(contributions.values())
+    if not fits(own, bound):
         return None
-    contributions[unary[0]] = sign * unary[1]
-    return ExtremumBlock.one(_indices(contributions), list(contributions.values()), SYMBOL[operator], 0, True, terms)
+    return ExtremumBlock.one(_indices(contributions), own, SYMBOL[operator], bound, has_result, terms)
 
 
 def _indices(contributions: dict[int, IntArray]) -> IntArray:

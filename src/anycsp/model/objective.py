@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ProblemError
-from anycsp.model.expressions import Operand, Program, compile_expression, evaluate, may_be_undefined, operation
-from anycsp.model.expressions import bounds as bounds_of
+from anycsp.model.bounds import bounds as bounds_of
+from anycsp.model.bounds import may_be_undefined
+from anycsp.model.expressions import Operand, operation
+from anycsp.model.program import Program, compile_expression, evaluate
 from anycsp.model.score import as_written
 
 VariableBounds = Callable[[int], tuple[int, int]]

@@ -7,12 +7,11 @@ one; `Problem.blocks` joins the blocks of a family.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations as combinations_of
 from itertools import pairwise
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,42 +23,36 @@ from anycsp.constraints.clause import ClauseBlock
 from anycsp.constraints.comparison import OPERATORS
 from anycsp.constraints.external import ExternalBlock, vectorised
 from anycsp.constraints.linear import LinearBlock
+from anycsp.constraints.relation import DENSE_LIMIT, Relation
 from anycsp.constraints.short_table import short_table
-from anycsp.constraints.table import DENSE_LIMIT, Relation, TableBlock
+from anycsp.constraints.table import TableBlock
 from anycsp.errors import ExpressionError, ProblemError
-from anycsp.model.domains import Domain, Domains, sizes_of
+from anycsp.model.bounds import bounds
+from anycsp.model.domains import Domain
 from anycsp.model.expressions import (
     LIMIT,
     SYMBOL,
-    Array,
     Expression,
     Operand,
     Operation,
     Variable,
     all_of,
     any_of,
-    bounds,
-    evaluate,
+    as_operand,
     flat,
     operation,
-    postorder,
     scope_of,
-    shown,
     trace,
+    whole_numbers,
 )
 from anycsp.model.gathering import Gathered
 from anycsp.model.globals import GlobalConstraints
 from anycsp.model.lowering import block_of, combinations, different, linear_form
 from anycsp.model.objective import Objective, in_order
+from anycsp.model.program import evaluate
 from anycsp.model.score import Scoring, scoring
-
-IntArray = npt.NDArray[np.int64]
-Value = int | str
-VariableLike = Variable | int | str
-Assignment = Mapping[str, Value] | Mapping[Variable, Value] | Sequence[Value] | npt.NDArray[np.integer[Any]]
-DomainLike = Domain | Iterable[Value] | Mapping[str, int]
-Scope = Iterable[VariableLike | Expression]
-"""Variables by handle, name or index, and expressions; arrays of any shape too."""
+from anycsp.model.variables import Assignment, IntArray, Scope, Value, VariableLike, Variables
+from anycsp.model.whole import Whole
 
 
 class Violation(NamedTuple):
@@ -100,37 +93,11 @@ class Constraint:
         return self._problem.add(replaced, weight=self._weight, hard=self._hard, name=self._name)
 
 
-class Whole(NamedTuple):
-    """A global constraint as it was posted, for searches that know it as one."""
-
-    kind: str
-    operands: tuple[Any, ...]
-    constraints: IntArray
-    """The numbers of the constraints it became; together they say the same."""
-
-    @property
-    def scope(self) -> list[int]:
-        """The variables it is over."""
-        found: list[int] = []
-        pending: list[Any] = list(self.operands)
-        while pending:
-            operand = pending.pop()
-            if isinstance(operand, list):
-                pending += operand
-            else:
-                found += scope_of(operand)
-        return found
-
-
 AUXILIARY_LIMIT = 100_000
 """The widest range an auxiliary variable may have where its values cannot be enumerated."""
 
 
-WIDEST_DOMAIN = 10_000_000
-"""Values of one variable: 80 MB of integers, before any search has kept a cost for each."""
-
-
-class Problem(GlobalConstraints):
+class Problem(Variables, GlobalConstraints):
     """A CSP or MaxCSP instance: finite domains, and constraints over them.
 
     A constraint is required unless it has a weight: `add(c)` must hold, `add(c, weight=3)` costs 3 where it does not.
@@ -138,33 +105,21 @@ class Problem(GlobalConstraints):
     """
 
     def __init__(self, name: str = "") -> None:
+        super().__init__()
         self.name = name
         self.objective: Objective | None = None
         """How the violated weight translates into the user's own objective, e.g. the size of a cut."""
         self.comments: list[str] = []
         """Warnings a reader wants to pass on: a wrong clause count, dropped self-loops."""
-        self._names: list[str] = []
-        self._index: dict[str, int] = {}
-        """Positions of the first names; of all names once one is looked up: `_by_name`."""
-        self._domain_of: list[Domain] = []
-        self._origin = object()
-        """Copies have the same one: their variables are each other's."""
-        self._handles: dict[int, Variable] = {}
-        """The handles given out: a variable has one, so that handles can be looked up in sets and dictionaries."""
-        self._interned: dict[Hashable, Domain] = {}
         self._blocks: list[Block | Gathered] = []
         self.constraint_names: dict[int, str] = {}
         """The names of constraints that have one, by their number."""
         self.written: dict[int, Operand] = {}
         """What the user wrote where a named constraint became something else, such as a table; by its number."""
         self._constraints = 0
-        self._domains: Domains | None = None
-        self._sizes: IntArray | None = None
         self._scoring: Scoring | None = None
         self.relations: dict[Hashable, Relation] = {}
         """Relations of tabulated rules, by rule and domains."""
-        self.definitions: dict[int, Operand] = {}
-        """Auxiliary variables: each is determined by variables before it, and no part of an answer."""
         self.whole: list[Whole] = []
         """Global constraints that were posted whole and are held in parts."""
 
@@ -202,239 +157,11 @@ class Problem(GlobalConstraints):
             rows["objective"] = self.objective.kind
         return html.table(f"Problem {self.name}".rstrip(), rows)
 
-    # ── variables ────────────────────────────────────────────────────────────────────────────────
-
-    @overload
-    def add_variable(self, domain: DomainLike, name: str | None = None) -> Variable: ...
-    @overload
-    def add_variable(self, low: int, high: int, name: str | None = None) -> Variable: ...
-    @overload
-    def add_variable(self, name: str, domain: DomainLike) -> Variable: ...
-    @overload
-    def add_variable(self, name: str, low: int, high: int) -> Variable: ...
-    def add_variable(self, *spec: Any, **named: Any) -> Variable:
-        """Add a variable: `add_variable(0, 9, "x")` has the values 0 … 9, both included. A domain in place of the two
-        bounds holds integers, as a list or range, or labels (a list of strings, or label → integer). The name may
-        come first."""
-        parts = list(spec)
-        name = named.pop("name", None)
-        if parts and isinstance(parts[0], str) and (len(parts) > 1 or named):
-            name = parts.pop(0)
-        elif len(parts) > 1 and isinstance(parts[-1], str):
-            name = parts.pop()
-        elif len(parts) > 1 and parts[-1] is None:  # no name, said
-            parts.pop()
-        parts += [named.pop(key) for key in ("domain", "low", "high") if key in named]
-        if named:
-            raise ProblemError(f"add_variable has no argument {next(iter(named))!r}: domain, low, high, name")
-        domain = _domain(parts, "add_variable", name)
-        return self._add([self._new_name("x") if name is None else str(name)], domain)[0]
-
-    @overload
-    def add_variables(
-        self, count: int, domain: DomainLike, prefix: str = "x", names: Sequence[str] | None = None
-    ) -> list[Variable]: ...
-    @overload
-    def add_variables(
-        self, count: int, low: int, high: int, prefix: str = "x", names: Sequence[str] | None = None
-    ) -> list[Variable]: ...
-    @overload
-    def add_variables(self, shape: tuple[int, ...], /, domain: DomainLike, prefix: str = "x") -> Array: ...
-    @overload
-    def add_variables(self, shape: tuple[int, ...], /, low: int, high: int, prefix: str = "x") -> Array: ...
-    def add_variables(
-        self, count: Any, *spec: Any, prefix: str | None = None, names: Sequence[str] | None = None, **named: Any
-    ) -> Any:
-        """Add `count` variables of one domain, given as for `add_variable`: a list, named by `names` or `prefix0,
-        prefix1, …`. A shape such as `(9, 9)` in place of the count gives an array with rows, columns and slices, its
-        variables named `prefix[0,0], prefix[0,1], …`."""
-        parts = list(spec)
-        if len(parts) > 1 and isinstance(parts[-1], (list, tuple)) and names is None:
-            names = parts.pop()
-        if len(parts) > 1 and isinstance(parts[-1], str):
-            prefix = parts.pop()
-        parts += [named.pop(key) for key in ("domain", "low", "high") if key in named]
-        if named:
-            raise ProblemError(f"add_variables has no argument {next(iter(named))!r}: domain, low, high, prefix, names")
-        domain = _domain(parts, "add_variables", prefix)
-        shape = tuple(count) if isinstance(count, (tuple, list)) else (count,)
-        if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in shape):
-            raise ProblemError(f"add_variables: a count or a shape comes first, not {count!r}")
-        total, first = math.prod(shape), len(self._names)
-        if names is not None:
-            new_names = [str(name) for name in flat(names)]
-        elif isinstance(count, (tuple, list)):
-            stem = "x" if prefix is None else prefix
-            if prefix is None and any(name.startswith("x[") for name in self._names):
-                stem = f"x{first}"
-            new_names = [f"{stem}[{','.join(map(str, at))}]" for at in np.ndindex(*shape)]
-        else:
-            new_names = [f"{'x' if prefix is None else prefix}{first + i}" for i in range(total)]
-        if len(new_names) != total:
-            raise ProblemError(f"{total} variables but {len(new_names)} names")
-        handles = self._add(new_names, domain)
-        if not isinstance(count, (tuple, list)):
-            return handles
-        array = np.empty(total, dtype=object)
-        array[:] = handles
-        return array.reshape(shape).view(Array)
-
-    def _new_name(self, prefix: str) -> str:
-        number = len(self._names)
-        while f"{prefix}{number}" in self._by_name():  # a name that a user has taken
-            number += 1
-        return f"{prefix}{number}"
-
-    def _add(self, names: list[str], domain: Domain) -> list[Variable]:
-        shared, first = self._intern(domain), len(self._names)
-        index = dict(zip(names, range(first, first + len(names)), strict=True))
-        known = self._by_name()
-        if len(index) < len(names) or not known.keys().isdisjoint(index):
-            twice = next(name for i, name in enumerate(names) if name in known or index[name] != first + i)
-            raise ProblemError(f"duplicate variable name {twice!r}: give another name, prefix or names")
-        known.update(index)
-        self._append(names, shared)
-        handles = [Variable(first + i, name, shared, self._origin) for i, name in enumerate(names)]
-        self._handles.update(zip(range(first, first + len(names)), handles, strict=True))
-        return handles
-
-    def add_numbered(self, count: int, domain: Domain | Iterable[Value]) -> None:
-        """The variables 1 … count of one domain, as files count them, in a problem that has none yet. A header may
-        claim a million: so no handle is made for any, and their names are indexed when one is first looked up."""
-        if self._names:
-            raise ProblemError("numbered variables come first")
-        self._append(list(map(str, range(1, count + 1))), self._intern(Domain.of(domain)))
-
-    def _append(self, names: list[str], domain: Domain) -> None:
-        self._names.extend(names)
-        self._domain_of.extend([domain] * len(names))
-        self._domains = self._sizes = None
-
-    def _by_name(self) -> dict[str, int]:
-        """The index of every name."""
-        known = len(self._index)
-        if known < len(self._names):
-            self._index.update(zip(self._names[known:], range(known, len(self._names)), strict=True))
-        return self._index
-
-    def define(self, expression: Operand, name: str | None = None) -> Variable:
-        """An auxiliary variable equal to the expression. Answers omit it; its domain is what can occur."""
-        self.check_own(expression)
-        scope = scope_of(expression)
-        if combinations(self, scope) <= DENSE_LIMIT:
-            axes = np.meshgrid(*(self._domain_of[x].values for x in scope), indexing="ij") if scope else []
-            result, undefined = evaluate(expression, dict(zip(scope, axes, strict=True)))
-            values, bad = np.broadcast_arrays(np.asarray(result, dtype=np.int64), np.asarray(undefined, dtype=np.bool_))
-            domain: Iterable[int] = np.unique(values[~bad]).tolist()
-        else:
-            low, high = bounds(expression, self.bounds)
-            if high - low >= AUXILIARY_LIMIT:
-                raise ProblemError(f"an auxiliary variable over {low}..{high} is too wide to be searched")
-            domain = range(low, high + 1)
-        auxiliary = self.add_auxiliary(domain, expression, name)
-        self.add(auxiliary == expression)
-        return auxiliary
-
-    def add_auxiliary(self, domain: Iterable[int], definition: Operand, name: str | None = None) -> Variable:
-        """A variable that answers omit and `positions` recomputes; the caller adds the constraints that bind it."""
-        number = len(self.definitions)
-        while name is None and f"_{number}" in self._index:  # a name that a user has taken
-            number += 1
-        auxiliary = self.add_variable(domain, name or f"_{number}")
-        self.definitions[auxiliary.index] = definition
-        return auxiliary
-
-    def _intern(self, domain: Domain) -> Domain:
-        return self._interned.setdefault(domain.key, domain)
-
-    @property
-    def num_variables(self) -> int:
-        return len(self._names)
-
     @property
     def num_constraints(self) -> int:
         return self._constraints
 
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
-
-    @property
-    def variables(self) -> list[Variable]:
-        return [self._handle(x) for x in range(len(self._names))]
-
-    def _handle(self, index: int) -> Variable:
-        handle = self._handles.get(index)
-        if handle is None:
-            handle = self._handles[index] = Variable(index, self._names[index], self._domain_of[index], self._origin)
-        return handle
-
-    def domain(self, variable: VariableLike) -> Domain:
-        return self._domain_of[self.index(variable)]
-
-    @property
-    def domain_list(self) -> Sequence[Domain]:
-        return self._domain_of
-
-    def bounds(self, variable: int) -> tuple[int, int]:
-        """The least and greatest value of a variable."""
-        return self._domain_of[variable].bounds
-
-    @property
-    def domain_sizes(self) -> IntArray:
-        """The size of every domain, known before all of them are laid out."""
-        if self._sizes is None:
-            self._sizes = sizes_of(self._domain_of)
-            self._sizes.flags.writeable = False
-        return self._sizes
-
-    @property
-    def domains(self) -> Domains:
-        """All domains laid end to end; value (X, d) is row `start[X] + position of d`."""
-        if self._domains is None:
-            self._domains = Domains.of(self._domain_of)
-        return self._domains
-
-    def index(self, variable: VariableLike | Expression) -> int:
-        """The index of a variable given by handle, name or index."""
-        if isinstance(variable, Variable):
-            if variable.origin is not self._origin:
-                self.check_own(variable)
-            index = variable.index
-        elif isinstance(variable, Expression):
-            raise ProblemError(f"{shown(variable)} is an expression: only a variable can stand here, or define(…) one")
-        elif isinstance(variable, str):
-            named = self.index_of_name(variable)
-            if named is None:
-                raise ProblemError(f"unknown variable {variable!r}")
-            return named
-        elif isinstance(variable, (bool, np.bool_)) or not isinstance(variable, (int, np.integer)):
-            raise ProblemError(f"a variable is given by handle, name or index, not as {variable!r}")
-        else:
-            index = int(variable)
-        if not 0 <= index < len(self._names):
-            raise ProblemError(f"unknown variable {index}: there are {len(self._names)}")
-        return index
-
-    def index_of_name(self, name: str) -> int | None:
-        return self._by_name().get(name)
-
-    def _operand(self, item: VariableLike | Expression) -> Expression:
-        """An expression as it is, a variable given by name or index as its handle."""
-        return item if isinstance(item, Expression) else self._handle(self.index(item))
-
-    def _scope(self, scope: Scope) -> IntArray:
-        return np.array([self.index(v) for v in flat(scope)], dtype=np.int64)
-
-    def check_own(self, expression: Operand) -> None:
-        """Refuse the variables of another problem: here they would mean whatever has their index."""
-        for node in postorder(expression):
-            if isinstance(node, Variable) and node.origin is not self._origin and node.origin is not None:
-                raise ProblemError(
-                    f"variable {node.name!r} belongs to another problem: use what this problem's add_variable returned"
-                )
-
-    # ── constraints ──────────────────────────────────────────────────────────────────────────────
+    # ── constraints ────────────────────────────────────────────────────────────────────────────────
 
     def add(
         self,
@@ -567,40 +294,7 @@ class Problem(GlobalConstraints):
         else:
             raise ProblemError("a rule over a repeated variable: list each variable once")
 
-    def add_short_table(
-        self,
-        scope: Scope,
-        tuples: Sequence[Sequence[Any]],
-        *,
-        allowed: bool = True,
-        weight: float | None = None,
-        hard: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        """A table whose cells may be `"*"` (any value), a range or a set of values."""
-        terms = self.new_terms(weight, hard)
-        self.add_block(short_table(self._domain_of, self._scope(scope), tuples, allowed, terms), name)
-
-    def minimize(self, expression: Operand | Sequence[Operand]) -> None:
-        """Among assignments that violate nothing, prefer a small value of the expression. Of several expressions the
-        first counts most, the second decides among equals, and so on."""
-        self.objective = self._objective("minimize", expression)
-
-    def maximize(self, expression: Operand | Sequence[Operand]) -> None:
-        """Among assignments that violate nothing, prefer a large value of the expression, or of several in order of
-        priority."""
-        self.objective = self._objective("maximize", expression)
-
-    def _objective(self, kind: str, expression: Operand | Sequence[Operand]) -> Objective:
-        if not isinstance(expression, Sequence):
-            self.check_own(expression)
-            bounds(expression, self.bounds)  # refuses what leaves 64-bit arithmetic
-            return Objective(kind, expression=expression)
-        for goal in expression:
-            self.check_own(goal)
-        if not expression:
-            raise ProblemError(f"{kind} nothing: give an expression, or several in order of priority")
-        return Objective(kind, expression=in_order(expression, self.bounds), goals=tuple(expression))
+    # ── constraints of one family ──────────────────────────────────────────────────────────────────
 
     def add_table(
         self,
@@ -626,7 +320,7 @@ class Problem(GlobalConstraints):
         hard: bool | npt.NDArray[np.bool_] | None = None,
     ) -> None:
         """One relation over many scopes at once: `scopes` is [constraints, arity], no variable twice in a row."""
-        rows = np.asarray(scopes, dtype=np.int64)
+        rows = _integers(scopes, "scopes")
         self._check_indices(rows)
         self.add_block(TableBlock.many(self._domain_of, rows, tuples, allowed, self.new_terms(weight, hard, len(rows))))
 
@@ -642,6 +336,20 @@ class Problem(GlobalConstraints):
             return
         values = self._domain_of[int(scopes[0, 0])].values
         self.add_tables(scopes, np.stack([values, values], axis=1), allowed=False, weight=weight)
+
+    def add_short_table(
+        self,
+        scope: Scope,
+        tuples: Sequence[Sequence[Any]],
+        *,
+        allowed: bool = True,
+        weight: float | None = None,
+        hard: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        """A table whose cells may be `"*"` (any value), a range or a set of values."""
+        terms = self.new_terms(weight, hard)
+        self.add_block(short_table(self._domain_of, self._scope(scope), tuples, allowed, terms), name)
 
     def add_clause(
         self,
@@ -669,9 +377,12 @@ class Problem(GlobalConstraints):
         name: str | None = None,
     ) -> None:
         """Not all variables at these domain positions at once: a clause, over domains of any size."""
-        scope = self._scope(scope)
+        scope, at = self._scope(scope), np.asarray(positions)
+        sizes = self.domain_sizes[scope]
+        if at.shape != scope.shape or (at.size and (at.dtype.kind not in "iu" or not ((at >= 0) & (at < sizes)).all())):
+            raise ProblemError("a nogood has a position in its domain, from 0, for each of its variables")
         offsets = np.array([0, len(scope)], dtype=np.int64)
-        self.add_block(ClauseBlock.of(offsets, scope, positions, self.new_terms(weight, hard)), name)
+        self.add_block(ClauseBlock.of(offsets, scope, at, self.new_terms(weight, hard)), name)
 
     def add_clauses(
         self,
@@ -683,10 +394,15 @@ class Problem(GlobalConstraints):
     ) -> None:
         """DIMACS clauses in bulk: clause i is `literals[offsets[i]:offsets[i+1]]`, literal ±(index + 1)
         of two-valued variables, a positive literal meaning the second value."""
-        scope = np.abs(literals).astype(np.int64) - 1
+        literals, offsets = _integers(literals, "literals"), _integers(offsets, "offsets")
+        if offsets[:1].tolist() != [0] or offsets[-1] != len(literals) or (np.diff(offsets) < 0).any():
+            raise ProblemError("the offsets of clauses rise from 0 to the number of literals")
+        scope = np.abs(literals) - 1
         self._check_indices(scope)
+        if (self.domain_sizes[scope] != 2).any():
+            raise ProblemError("add_clauses: over variables of two values only")
         terms = self.new_terms(weight, hard, len(offsets) - 1)
-        self.add_block(ClauseBlock.of(np.asarray(offsets, np.int64), scope, literals < 0, terms))
+        self.add_block(ClauseBlock.of(offsets, scope, literals < 0, terms))
 
     def add_linear(
         self,
@@ -714,9 +430,9 @@ class Problem(GlobalConstraints):
     ) -> None:
         """No two of the scope take the same value (values in `except_values` may repeat). Expressions such as x + 1
         may stand in the scope; then every pair is a constraint of its own, most of them matchings."""
-        items = flat(scope)
+        items, excepted = flat(scope), whole_numbers(except_values)
         if any(isinstance(x, Operation) for x in items):
-            if except_values:
+            if excepted:
                 raise ProblemError("all-different with excepted values: over variables only")
             operands = [self._operand(x) for x in items]
             first = self._constraints
@@ -725,19 +441,66 @@ class Problem(GlobalConstraints):
             )
             self.remember_whole("all_different", first, operands)
             return
-        if except_values and len({x.index if isinstance(x, Variable) else x for x in items}) < len(items):
+        if excepted and len({x.index if isinstance(x, Variable) else x for x in items}) < len(items):
             # Listed twice, a variable can only take an excepted value: a rule says so, the family cannot.
             pairs = combinations_of([self._operand(x) for x in items], 2)
             self.add(
-                all_of([any_of(Operation("ne", (a, b)), operation("in", a, *except_values)) for a, b in pairs]),
+                all_of([any_of(Operation("ne", (a, b)), operation("in", a, *excepted)) for a, b in pairs]),
                 weight=weight, hard=hard, name=name,
             )  # fmt: skip
             return
         terms = self.new_terms(weight, hard)
-        self.add_block(all_different(self._domain_of, self._scope(items), except_values, terms), name)
+        self.add_block(all_different(self._domain_of, self._scope(items), excepted, terms), name)
+
+    # ── objective, auxiliary variables ─────────────────────────────────────────────────────────────
+
+    def minimize(self, expression: Operand | Sequence[Operand]) -> None:
+        """Among assignments that violate nothing, prefer a small value of the expression. Of several expressions the
+        first counts most, the second decides among equals, and so on."""
+        self.objective = self._objective("minimize", expression)
+
+    def maximize(self, expression: Operand | Sequence[Operand]) -> None:
+        """Among assignments that violate nothing, prefer a large value of the expression, or of several in order of
+        priority."""
+        self.objective = self._objective("maximize", expression)
+
+    def _objective(self, kind: str, expression: Operand | Sequence[Operand]) -> Objective:
+        if not isinstance(expression, Sequence):
+            goal = as_operand(expression)
+            self.check_own(goal)
+            bounds(goal, self.bounds)  # refuses what leaves 64-bit arithmetic
+            return Objective(kind, expression=goal)
+        goals = [as_operand(goal) for goal in expression]
+        for goal in goals:
+            self.check_own(goal)
+        if not goals:
+            raise ProblemError(f"{kind} nothing: give an expression, or several in order of priority")
+        return Objective(kind, expression=in_order(goals, self.bounds), goals=tuple(goals))
+
+    def define(self, expression: Operand, name: str | None = None) -> Variable:
+        """An auxiliary variable equal to the expression. Answers omit it; its domain is what can occur."""
+        self.check_own(expression)
+        scope = scope_of(expression)
+        if combinations(self, scope) <= DENSE_LIMIT:
+            axes = np.meshgrid(*(self._domain_of[x].values for x in scope), indexing="ij") if scope else []
+            result, undefined = evaluate(expression, dict(zip(scope, axes, strict=True)))
+            values, bad = np.broadcast_arrays(np.asarray(result, dtype=np.int64), np.asarray(undefined, dtype=np.bool_))
+            domain: Iterable[int] = np.unique(values[~bad]).tolist()
+        else:
+            low, high = bounds(expression, self.bounds)
+            if high - low >= AUXILIARY_LIMIT:
+                raise ProblemError(f"an auxiliary variable over {low}..{high} is too wide to be searched")
+            domain = range(low, high + 1)
+        auxiliary = self.add_auxiliary(domain, expression, name)
+        self.add(auxiliary == expression)
+        return auxiliary
+
+    # ── all constraints as blocks ──────────────────────────────────────────────────────────────────
 
     def add_block(self, block: Block, name: str | None = None) -> None:
         """Add constraints in the bulk form of their family; what every `add_*` method ends in."""
+        if not len(block):  # a graph without edges: writers and searches look at the first constraint of a block
+            return
         if name is not None:
             self._name(range(self._constraints, self._constraints + len(block)), name)
         self._blocks.append(block)
@@ -829,77 +592,7 @@ class Problem(GlobalConstraints):
         for _, block, row in sorted(located, key=lambda item: item[0]):
             yield block.describe(row, self._domain_of)
 
-    # ── assignments ──────────────────────────────────────────────────────────────────────────────
-
-    def positions(self, assignment: Assignment) -> npt.NDArray[np.int32]:
-        """Domain positions of an assignment given by name or in variable order; auxiliary variables may be left
-        out and are then computed."""
-        if isinstance(assignment, np.ndarray) and len(self._interned) == 1 and len(assignment) == len(self._names):
-            at = self._domain_of[0].positions_of(assignment.astype(np.int64))  # all at once
-            if assignment.dtype.kind in "iu" and (at >= 0).all():
-                return at.astype(np.int32)
-        asked = [x for x in range(len(self._names)) if x not in self.definitions]
-        if isinstance(assignment, Mapping):
-            assignment = self.by_name(assignment)
-            missing = [self._names[x] for x in asked if self._names[x] not in assignment]
-            if missing:
-                raise ProblemError(f"the assignment lacks variable {missing[0]!r}")
-            given = {x: assignment[name] for x, name in enumerate(self._names) if name in assignment}
-        else:
-            values = list(assignment)
-            if len(values) not in (len(asked), len(self._names)):
-                raise ProblemError(f"the assignment has {len(values)} values for {len(asked)} variables")
-            given = dict(zip(asked if len(values) == len(asked) else range(len(values)), values, strict=True))
-        result = np.zeros(len(self._names), dtype=np.int32)
-        for x, value in given.items():
-            try:
-                result[x] = self._domain_of[x].position(value)
-            except ProblemError as error:
-                raise ProblemError(f"variable {self._names[x]!r}: {error}") from None
-        if len(given) < len(self._names):
-            self.complete(result, [x for x in self.definitions if x not in given])
-        return result
-
-    def by_name(self, assignment: Mapping[Any, Value]) -> dict[str, Value]:
-        """An assignment whose keys are names or handles, by names."""
-        return {key if isinstance(key, str) else self._names[self.index(key)]: v for key, v in assignment.items()}
-
-    def complete(self, positions: npt.NDArray[np.integer[Any]], auxiliaries: Iterable[int] | None = None) -> None:
-        """Set auxiliary variables to what defines them; to their first value where that is undefined, which some
-        constraint on them will then say."""
-        for x in self.definitions if auxiliaries is None else auxiliaries:
-            scope = scope_of(self.definitions[x])
-            values = {y: int(self._domain_of[y].values[positions[y]]) for y in scope}
-            value, undefined = evaluate(self.definitions[x], values)
-            at = int(self._domain_of[x].positions_of(np.array([value], dtype=np.int64))[0])
-            positions[x] = 0 if undefined or at < 0 else at
-
-    def completed(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int32]:
-        """These positions, without variables that are not of this problem, its auxiliary ones set."""
-        result = np.array(positions[: len(self._names)], dtype=np.int32)
-        if self.definitions:
-            self.complete(result)
-        return result
-
-    def assignment(self, positions: npt.NDArray[np.integer[Any]]) -> dict[str, Value]:
-        """The assignment by name, in labels where the domain has them; without auxiliary variables."""
-        names: Iterable[str] = self._names
-        if self.definitions:
-            names = (name for x, name in enumerate(self._names) if x not in self.definitions)
-        return dict(zip(names, self.external(positions), strict=True))
-
-    def external(self, positions: npt.NDArray[np.integer[Any]]) -> list[Value]:
-        """What `assignment` has, in variable order."""
-        values: list[Value] = self.values(positions).tolist()
-        if any(domain.labels is not None for domain in self._interned.values()):
-            values = [d.external(p) for d, p in zip(self._domain_of, np.asarray(positions).tolist(), strict=True)]
-        if not self.definitions:
-            return values
-        return [value for x, value in enumerate(values) if x not in self.definitions]
-
-    def values(self, positions: npt.NDArray[np.integer[Any]]) -> IntArray:
-        """The integer each variable takes, in variable order."""
-        return self.domains.values[self.domains.start[:-1] + positions]
+    # ── what an assignment violates ────────────────────────────────────────────────────────────────
 
     def violation(self, assignment: Assignment) -> Violation:
         """Count what an assignment violates."""
@@ -915,38 +608,9 @@ class Problem(GlobalConstraints):
         return Violation(len(rows), self.scoring.weight_of(rows), hard)
 
 
-def _domain(parts: list[Any], method: str, name: str | None) -> Domain:
-    """The domain that arguments say: two bounds, both included, or one domain."""
-    who = f"{method}: " if name is None else f"variable {name!r}: "
-    try:
-        if len(parts) == 2 and all(_is_integer(part) for part in parts):
-            low, high = map(int, parts)
-            if low > high:
-                raise ProblemError(f"the bounds {low} and {high} leave no value: the lower one comes first")
-            parts = [range(low, high + 1)]
-        if len(parts) != 1 or isinstance(parts[0], str) or _is_integer(parts[0]):
-            given = ", ".join(map(repr, parts))
-            raise ProblemError(f"two bounds or a domain, as in (0, 9), ([1, 2, 5]) or (range(10)), not ({given})"[:200])
-        domain = parts[0]
-        if (
-            isinstance(domain, tuple)
-            and len(domain) == 2
-            and all(map(_is_integer, domain))
-            and domain[1] - domain[0] > 1
-        ):
-            low, high = domain
-            raise ProblemError(
-                f"({low}, {high}) as a domain: write the bounds {low}, {high} without brackets, or [{low}, {high}] for "
-                "these two values"
-            )
-        if isinstance(domain, range) and len(domain) > WIDEST_DOMAIN:
-            raise ProblemError(f"{len(domain):,} values, more than {WIDEST_DOMAIN:,}: count in a larger unit")
-        return Domain.of(domain)
-    except ProblemError as error:
-        raise ProblemError(f"{who}{error}") from None
-    except TypeError:
-        raise ProblemError(f"{who}a domain is a list of values or two bounds, not {parts[0]!r}"[:250]) from None
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+def _integers(values: Any, what: str) -> IntArray:
+    """An array of integers of any type; floats would be cut off."""
+    given = np.asarray(values)
+    if given.size and given.dtype.kind not in "iu":
+        raise ProblemError(f"{what} are arrays of integers, not of {given.dtype}")
+    return given.astype(np.int64, copy=False)

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from anycsp.constraints.base import Block
 from anycsp.constraints.clause import ClauseBlock
-from anycsp.constraints.table import Relation, TableBlock
+from anycsp.constraints.relation import Relation
+from anycsp.constraints.table import TableBlock
 from anycsp.model.problem import Problem
 from anycsp.model.score import as_written
 
@@ -77,11 +78,13 @@ def may_be_satisfiable(problem: Problem) -> bool:
 
 
 def is_decision(problem: Problem) -> bool:
-    """Whether everything is meant to be satisfied: not where violated weight is what is optimised (a cut, a cost) and
-    not all is required, not a formula too dense to be satisfiable, and not wishes alone. Formulas, colourings and
-    binary tables come from files that know no required constraints, so there weights alone do not tell."""
+    """Whether everything is meant to be satisfied: where all is required. Otherwise not where violated weight is what
+    is optimised (a cut, a cost), not a formula too dense to be satisfiable, and not wishes alone. Formulas, colourings
+    and binary tables also come from files that know no required constraints, so there weights alone do not tell."""
+    if problem.scoring.all_required:
+        return True
     if problem.objective is not None and problem.objective.is_violated_weight:
-        return problem.scoring.all_required
+        return False
     kind = kind_of(problem)
     if kind in (Kind.TABLES, Kind.STRUCTURED):
         blocks = _nonempty(problem)

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.model.expressions import Variable, expression_of, text_of
-from anycsp.model.problem import Problem, Value
+from anycsp.model.problem import Problem
+from anycsp.model.variables import Value
 
 
 class ViolatedConstraint(NamedTuple):

@@ -11,6 +11,7 @@ from anycsp.neural import require_torch
 from anycsp.neural.cooling import CoolingEngine
 from anycsp.neural.engine_native import NativeEngine
 from anycsp.neural.models import Model
+from anycsp.neural.pairs import PairsEngine
 from anycsp.neural.temperature import Temperature, as_range
 
 
@@ -54,10 +55,17 @@ def _torch_engine(
     return TorchEngine(tensors, model.network(device), runs, seed, temperature, model.guidance, threads)
 
 
+def native_network(engine: Engine | None) -> NativeEngine | None:
+    """The native engine inside an engine; None where there is none."""
+    while isinstance(engine, (CoolingEngine, PairsEngine)):
+        engine = engine.engine
+    return engine if isinstance(engine, NativeEngine) else None
+
+
 def profiled(engine: Engine) -> NativeEngine:
     """The native engine inside an engine, with its clock running; errors where there is none to profile."""
-    network = engine.engine if isinstance(engine, CoolingEngine) else engine
-    if not isinstance(network, NativeEngine):
+    network = native_network(engine)
+    if network is None:
         raise AnyCSPError("a profile needs --search neural, the processor and the native module")
     network.enable_profile()
     return network

@@ -50,9 +50,10 @@ class NativeEngine(Incomplete):
         module = native.module()
         problem = graph.native_problem
         layout = module.Layout(
-            problem, config.aggregation, config.hidden, config.weighted, config.kinds, form, tile_bytes
+            problem, config.aggregation, config.hidden, config.weighted, config.kinds, form, tile_bytes, threads == 1
         )
-        self.form, self.tiles = "linear" if layout.linear else "direct", int(layout.tiles)
+        self.form = "linear" if layout.linear else "direct"
+        self.tiles, self.parts = int(layout.tiles), int(layout.parts)
         options = {
             "first_run": indices.start,
             "runs": len(indices),

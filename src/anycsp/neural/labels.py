@@ -27,7 +27,7 @@ from anycsp.constraints.linear import LinearLabelling, ResidualLabelling
 from anycsp.constraints.rule import RuleLabelling
 from anycsp.constraints.short_table import ShortTableLabelling
 from anycsp.constraints.sum import SumLabelling
-from anycsp.constraints.table import DenseLabelling, MatchingLabelling, TupleListLabelling
+from anycsp.constraints.table_layouts import DenseLabelling, MatchingLabelling, TupleListLabelling
 
 Labels = Callable[[Tensor], Tensor]
 """[runs, variables] domain positions → [runs, edges] labels."""

@@ -32,6 +32,10 @@ class Heat:
     def per_cell(self) -> int:
         return max(1, math.ceil(self.constraints / self.cells))
 
+    @property
+    def _square(self) -> str:
+        return "one of them" if self.per_cell == 1 else f"{self.per_cell} of them"
+
     def describe(self) -> dict[str, Any]:
         columns = math.ceil(math.sqrt(1.6 * self.cells))
         return {"kind": self.kind, "cells": self.cells, "columns": columns, "per_cell": self.per_cell}
@@ -40,5 +44,5 @@ class Heat:
         hits = np.zeros(self.cells, dtype=np.int64)
         for block, rows in violated(problem, positions):
             np.add.at(hits, block.terms.index[rows] // self.per_cell, 1)
-        says = f"{int(hits.sum())} of {self.constraints} constraints violated"
+        says = f"{int(hits.sum())} of {self.constraints} constraints violated; a square is {self._square}"
         return {"heat": hits.tolist(), "says": says}

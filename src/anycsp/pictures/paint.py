@@ -21,6 +21,13 @@ def color(index: int) -> str:
     return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 
+def ink_on(fill: str) -> str:
+    """Black or white, whichever has more contrast on the colour."""
+    parts = [int(fill[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return "#000000" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else "#ffffff"
+
+
 def paint(axes: Any, picture: Data, frame: Data) -> None:
     """Draw one frame; `picture` is what `Picture.describe` says, `frame` what `Picture.frame` does, or its `soft`."""
     axes.clear()
@@ -33,7 +40,8 @@ def _graph(axes: Any, picture: Data, frame: Data) -> None:
     from matplotlib.collections import LineCollection
 
     places, bad = [(x, 1 - y) for x, y in picture["places"]], set(frame["links"])
-    for wrong, width, stroke in ((False, 0.6, EDGE), (True, 2.0, BAD)):
+    thick = max(0.9, min(2.0, 17 / max(1, len(bad)) ** 0.5))  # many, as in a cut, would hide everything else
+    for wrong, width, stroke in ((False, 0.6, EDGE), (True, thick, BAD)):
         lines = [[places[a], places[b]] for k, (a, b) in enumerate(picture["links"]) if (k in bad) == wrong]
         axes.add_collection(LineCollection(lines, colors=stroke, linewidths=width, zorder=1 + wrong))
     wrong_nodes = set(frame["bad"])
@@ -70,7 +78,8 @@ def _board(axes: Any, picture: Data, frame: Data) -> None:
         if frame["text"][cell]:
             size = 170 / rows * (0.7 if len(frame["text"][cell]) > 2 else 1)
             place = (column + 0.5, rows - 0.5 - row)
-            axes.text(*place, frame["text"][cell], ha="center", va="center", fontsize=size, color=INK, zorder=3)
+            ink = ink_on(fill) if frame["color"] else INK
+            axes.text(*place, frame["text"][cell], ha="center", va="center", fontsize=size, color=ink, zorder=3)
     for at in range(0, rows + 1, picture["box"]) if picture["box"] else ():
         axes.plot([at, at], [0, rows], color=INK, linewidth=1.5, zorder=3)
         axes.plot([0, columns], [at, at], color=INK, linewidth=1.5, zorder=3)

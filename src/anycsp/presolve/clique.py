@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.constraints.base import Terms
-from anycsp.constraints.table import Relation, TableBlock
+from anycsp.constraints.relation import Relation
+from anycsp.constraints.table import TableBlock
 from anycsp.deadline import NEVER, Deadline
 from anycsp.model.coloring import large_clique, neighbours
 from anycsp.model.problem import Problem

@@ -20,13 +20,15 @@ from anycsp import native
 from anycsp.constraints.base import Block, Restriction
 from anycsp.constraints.comparison import OPERATORS
 from anycsp.constraints.linear import LinearBlock
+from anycsp.constraints.relation import Relation, relation_of_truth
 from anycsp.constraints.rule import RuleBlock
-from anycsp.constraints.table import Relation, TableBlock, relation_of_truth
+from anycsp.constraints.table import TableBlock
 from anycsp.deadline import NEVER, Deadline
 from anycsp.graph import ConstraintValueGraph
-from anycsp.model.expressions import Program, scope_of
+from anycsp.model.expressions import scope_of
 from anycsp.model.lowering import TABLE_LIMIT
 from anycsp.model.problem import Problem
+from anycsp.model.program import Program
 from anycsp.model.structure import Kind, is_decision, kind_of
 from anycsp.presolve.network import propagation_network, required
 

@@ -13,7 +13,8 @@ from anycsp.constraints.comparison import OPERATORS, ComparisonBlock
 from anycsp.constraints.linear import LinearBlock
 from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph
-from anycsp.model.expressions import Operand, Variable, bounds, operation, total
+from anycsp.model.bounds import bounds
+from anycsp.model.expressions import Operand, Variable, operation, total
 from anycsp.model.lowering import block_of, linear_form, unary_values
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem

@@ -80,7 +80,7 @@ def choose_schedule(
     in a `decision`, all of them, there is no tree: it could only say what nobody asked."""
     kind, strategy = kind_of(problem), choose_strategy(problem)
     must_hold = bool(graph.terms.hard.any()) or (decision and bool(required(graph).any()))
-    tree = kind is not Kind.CUT and must_hold and fits_tree(graph)
+    tree = (kind is not Kind.CUT or problem.scoring.all_required) and must_hold and fits_tree(graph)
     if heuristic.shares:
         shares = {name: share for name, share in heuristic.shares.items() if name not in BESIDE or tree}
         return Schedule(shares, prior.LEADER_FIRST)

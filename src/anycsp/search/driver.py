@@ -16,7 +16,8 @@ from anycsp import clock
 from anycsp.deadline import NEVER, Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import ProblemError
-from anycsp.model.problem import Problem, Value
+from anycsp.model.problem import Problem
+from anycsp.model.variables import Value
 from anycsp.search.result import Answer, TracePoint
 
 SLICE_SECONDS = 0.05

@@ -10,9 +10,11 @@ import numpy as np
 
 from anycsp.deadline import OutOfTime
 from anycsp.engine import Engine
+from anycsp.graph import compile_graph
 from anycsp.model.structure import is_decision, kind_of
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
+from anycsp.neural.pairs import PairsEngine, in_pairs
 from anycsp.neural.temperature import Temperature
 from anycsp.presolve.network import required
 from anycsp.search import prior
@@ -180,10 +182,16 @@ NETWORK_SECONDS = 4e-7
 def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     options.deadline.earlier(NETWORK_SECONDS * plan.runs * prepared.graph.num_values).check()
     model, heat = _network(prepared, plan, options)
-    return neural_engine(
-        prepared.graph, model, plan.runs, options.seed, heat, plan.threads,
+    problem, graph = prepared.problem, prepared.graph
+    pairs = in_pairs(problem, graph.deadline)
+    engine = neural_engine(
+        graph if pairs is problem else compile_graph(pairs, deadline=graph.deadline, of_one_kind=True),
+        model, plan.runs, options.seed, heat, plan.threads,
         device=options.device, steps=options.steps, deadline=options.deadline,
     )  # fmt: skip
+    if pairs is problem:
+        return engine
+    return PairsEngine(engine, lambda at: (score_of(problem, at), problem.violation_of_positions(at)))
 
 
 def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from anycsp.engine import Engine
-from anycsp.neural.cooling import CoolingEngine
+from anycsp.neural.engine import native_network
 from anycsp.neural.engine_native import NativeEngine
 from anycsp.search.driver import Leaning
 from anycsp.search.hybrid import HybridSearch
@@ -20,19 +20,14 @@ def leaning_of(engine: Engine, prepared: Prepared) -> Callable[[int], Callable[[
     native engine."""
     if isinstance(engine, HybridSearch):
         return lambda run: _advice(engine.advice(), prepared)
-    network = _native(engine)
+    network = native_network(engine)
     return None if network is None else lambda run: partial(_leaning, network, prepared, run)
 
 
 def _advice(network: Engine | None, prepared: Prepared) -> Callable[[], Leaning] | None:
     """Of its runs the one that is best."""
-    native = _native(network)
+    native = native_network(network)
     return None if native is None else partial(_leaning, native, prepared, int(native.best_score()[:, 0].argmin()))
-
-
-def _native(engine: Engine | None) -> NativeEngine | None:
-    network = engine.engine if isinstance(engine, CoolingEngine) else engine
-    return network if isinstance(network, NativeEngine) else None
 
 
 def _leaning(network: NativeEngine, prepared: Prepared, run: int) -> Leaning:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from anycsp import clock
-from anycsp.model.problem import Assignment, Problem
+from anycsp.model.problem import Problem
+from anycsp.model.variables import Assignment
 from anycsp.search.driver import Callback, Progress
 from anycsp.search.options import SearchOptions
 from anycsp.search.result import Result, TracePoint, objective_of

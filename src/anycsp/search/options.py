@@ -13,7 +13,7 @@ import numpy as np
 
 from anycsp.deadline import DEFAULT_SECONDS, Deadline
 from anycsp.errors import AnyCSPError
-from anycsp.model.problem import Assignment
+from anycsp.model.variables import Assignment
 from anycsp.neural.guidance import Guidance, as_guidance
 from anycsp.neural.models import Model
 from anycsp.neural.temperature import Temperature, as_temperature
@@ -49,19 +49,12 @@ class SearchOptions:
     """Hears what was chosen for the problem, and why."""
 
     def __post_init__(self) -> None:
-        if self.search not in SEARCHES:
-            raise AnyCSPError(f"unknown search {self.search!r}: use one of {', '.join(SEARCHES)}")
-        if not isinstance(self.model, (str, Model, Heuristic)):
-            raise AnyCSPError(f"model is a name, a path or a loaded model, not {_shown(self.model)}")
-        if self.hint is not None and not _is_assignment(self.hint):
-            raise AnyCSPError(f"hint maps names to values, or lists a value per variable; it is {_shown(self.hint)}")
-        if self.callback is not None and not callable(self.callback):
-            raise AnyCSPError(f"callback is a function of the progress, not {_shown(self.callback)}")
+        self._refuse_wrong_types()
         # Whatever form they were given in, from here on they are in one.
         for name, least in (("steps", 0), ("runs", 1), ("threads", 1)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _whole(name, getattr(self, name), least))
-        object.__setattr__(self, "seed", _whole("seed", self.seed))
+                object.__setattr__(self, name, whole(name, getattr(self, name), least))
+        object.__setattr__(self, "seed", whole("seed", self.seed))
         object.__setattr__(self, "time_limit", _deadline(self.time_limit, self.steps))
         if names_heuristic(self.model):
             assert isinstance(self.model, (str, Path))
@@ -72,6 +65,20 @@ class SearchOptions:
             object.__setattr__(self, "temperature", as_temperature(self.temperature))
         if self.guidance is not None:
             object.__setattr__(self, "guidance", as_guidance(self.guidance))
+
+    def _refuse_wrong_types(self) -> None:
+        if not isinstance(self.search, str) or self.search not in SEARCHES:
+            raise AnyCSPError(f"unknown search {_shown(self.search)}: use one of {', '.join(SEARCHES)}")
+        if not isinstance(self.model, (str, Model, Heuristic)):
+            raise AnyCSPError(f"model is a name, a path or a loaded model, not {_shown(self.model)}")
+        if self.hint is not None and not _is_assignment(self.hint):
+            raise AnyCSPError(f"hint maps names to values, or lists a value per variable; it is {_shown(self.hint)}")
+        if self.callback is not None and not callable(self.callback):
+            raise AnyCSPError(f"callback is a function of the progress, not {_shown(self.callback)}")
+        if not callable(getattr(self.stop, "is_set", None)):
+            raise AnyCSPError(f"stop is a threading.Event, not {_shown(self.stop)}")
+        if not isinstance(self.device, str):
+            raise AnyCSPError(f'device is "cpu" or "cuda", not {_shown(self.device)}')
 
     @property
     def deadline(self) -> Deadline:
@@ -102,7 +109,8 @@ def _deadline(time_limit: Any, steps: int | None) -> Deadline:
     return Deadline.after(float(time_limit))
 
 
-def _whole(name: str, value: Any, least: int | None = None) -> int:
+def whole(name: str, value: Any, least: int | None = None) -> int:
+    """A whole number of any type, checked; `name` is the argument's."""
     try:
         number = operator.index(value)
     except TypeError:

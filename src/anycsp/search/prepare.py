@@ -16,7 +16,8 @@ from anycsp.deadline import Deadline
 from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.memory import check_memory, count_edges
-from anycsp.model.problem import Assignment, Problem
+from anycsp.model.problem import Problem
+from anycsp.model.variables import Assignment
 from anycsp.neural.models import Model, load_model
 from anycsp.presolve.construct import constructed
 from anycsp.presolve.reduce import Presolved, presolved

@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from anycsp import html
 from anycsp.errors import AnyCSPError, ProblemError
-from anycsp.model.expressions import Operation, evaluate, scope_of, shown
-from anycsp.model.problem import Problem, Value
+from anycsp.model.expressions import Operation, scope_of, shown
+from anycsp.model.problem import Problem
+from anycsp.model.program import evaluate
+from anycsp.model.variables import Value
 from anycsp.model.violated import ViolatedConstraint, violated_constraints
 from anycsp.neural.profile import Profile
 from anycsp.search.explain import conflict, violations

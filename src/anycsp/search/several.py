@@ -7,14 +7,15 @@ that may be given up, so that the answers are different ones, each as good as ca
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from anycsp.errors import AnyCSPError, ProblemError
+from anycsp.errors import ProblemError
 from anycsp.model.expressions import Variable, flat, operation, total
-from anycsp.model.problem import Problem, Scope
+from anycsp.model.problem import Problem
+from anycsp.model.variables import Scope
 from anycsp.search.exact.engine import has_objective
-from anycsp.search.options import SearchOptions
+from anycsp.search.options import SearchOptions, whole
 from anycsp.search.result import Result
 
 
@@ -28,10 +29,9 @@ def several(
 ) -> Result:
     """The best answer, with it and the next best in `Result.solutions`. Where all that is required holds in the first,
     it does in the others; the search ends early once nothing else does."""
-    if solutions < 1:
-        raise AnyCSPError(f"solutions = {solutions}: must be positive")
+    solutions = whole("solutions", solutions, 1)
     variables = _distinguishing(problem, distinct_on)
-    if not 1 <= min_distance <= len(variables):
+    if not 1 <= whole("min_distance", min_distance) <= len(variables):
         raise ProblemError(
             f"min_distance = {min_distance}: between 1 and the {len(variables)} variables of distinct_on"
         )
@@ -65,6 +65,8 @@ def _distinguishing(problem: Problem, distinct_on: Scope | None) -> list[Variabl
     """The variables in which answers differ; auxiliary ones are no part of an answer."""
     if distinct_on is None:
         return [x for x in problem.variables if x.index not in problem.definitions]
+    if not isinstance(distinct_on, Iterable):
+        raise ProblemError(f"distinct_on is a list of variables, not {distinct_on!r}"[:200])
     return [problem.variables[problem.index(x)] for x in flat(distinct_on)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,9 @@ from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.memory import fitting_runs
 from anycsp.model.objective import Objective
-from anycsp.model.problem import Assignment, Problem, Scope, Violation
+from anycsp.model.problem import Problem, Violation
 from anycsp.model.quadratic import as_soft_constraints
+from anycsp.model.variables import Assignment, Scope
 from anycsp.neural.engine import profiled
 from anycsp.neural.guidance import Guidance
 from anycsp.neural.models import Model
@@ -33,7 +35,7 @@ from anycsp.search.heuristic import Heuristic
 from anycsp.search.improve import Descent, improve
 from anycsp.search.leaning import leaning_of
 from anycsp.search.optimize import optimize
-from anycsp.search.options import SearchOptions
+from anycsp.search.options import SearchOptions, whole
 from anycsp.search.prepare import Plan, Prepared, first_positions, is_presolved, plan_for, prepare, starts
 from anycsp.search.result import Result, TracePoint, objective_of, with_objective
 from anycsp.search.several import several
@@ -86,11 +88,12 @@ def solve(
     """
     options = SearchOptions(
         str(model) if isinstance(model, Path) else model, search, time_limit, steps, runs, seed, callback, hint,
-        threads, device, temperature, guidance, stop or threading.Event(), presolve, profile, tuple(branching),
+        threads, device, temperature, guidance, threading.Event() if stop is None else stop, presolve, profile,
+        tuple(branching),
     )  # fmt: skip
     shown = Verbose(options.deadline) if verbose else None
     options = replace(options, callback=told(problem, callback, shown), tell=None if shown is None else shown.tell)
-    if solutions == 1:
+    if whole("solutions", solutions, 1) == 1:
         return replace(solve_with(problem, options), problem=problem)
     return several(problem, options, solutions, distinct_on, min_distance, solve_with)
 
@@ -110,6 +113,8 @@ def told(problem: Problem, callback: Callback | None, verbose: Verbose | None) -
 
 def solve_with(problem: Problem, options: SearchOptions) -> Result:
     """`solve`, its options in one object: validate, prepare, make an engine, drive it, report."""
+    if not isinstance(problem, Problem):
+        raise ProblemError(f"solve takes a Problem, not {problem!r:.60}: anycsp.formats.read makes one of a file")
     if problem.num_variables == 0:
         raise ProblemError("a problem without variables")
     try:
@@ -126,6 +131,10 @@ def searched(problem: Problem, options: SearchOptions) -> Result:
     at_once = fitting_runs(problem, plan.runs, plan.hidden)
     if 0 < at_once < plan.runs:
         if options.runs is not None:
+            warnings.warn(
+                f"memory holds {at_once} of the {plan.runs} runs at once: they are made in waves, which share the time",
+                stacklevel=2,
+            )
             return in_waves(problem, options, plan.runs, at_once, solve_with)
         options, plan = replace(options, runs=at_once), replace(plan, runs=at_once)
     if problem.objective is not None and problem.objective.expression is not None and plan.search != "exact":
@@ -223,7 +232,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         return result
     return replace(
         result,
-        status=_status_of_descent(descent, plan, outcome),
+        status=_status_of_descent(descent, plan, outcome, counted),
         best_step=descent.step,
         best_seconds=descent.seconds,
         found_by=descent.found_by,
@@ -238,8 +247,11 @@ def _unweighted(point: TracePoint, objective: Objective) -> TracePoint:
     return point._replace(violated=0, violated_weight=0.0, objective=value)
 
 
-def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome) -> str:
-    """Exact search claims its proofs, whichever part of it found them."""
+def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome, counted: Violation) -> str:
+    """Exact search claims its proofs, whichever part of it found them. An auxiliary variable of a file that no
+    constraint binds to its definition may make a solution none, once it is what defines it."""
+    if counted.violated:
+        return "interrupted" if outcome.interrupted else "best-effort"
     if descent.proved and plan.search == "auto":
         return "optimal"
     return "interrupted" if outcome.interrupted else "satisfied"

@@ -85,8 +85,3 @@ class TreeSearch:
     def over(self) -> bool:
         """Nothing comes of more turns: the tree is exhausted, or its time is."""
         return self.exhausted or bool(self._tree.late)
-
-    @property
-    def failed_constraint(self) -> int:
-        """The constraint, in graph order, that left a variable without a value before any decision; −1 for none."""
-        return int(self._tree.root_failure)

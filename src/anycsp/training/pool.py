@@ -20,6 +20,7 @@ from anycsp.errors import ModelError
 from anycsp.graph import compile_graph
 from anycsp.memory import check_bytes
 from anycsp.model.problem import Problem
+from anycsp.neural.pairs import in_pairs
 from anycsp.neural.tensors import TensorGraph
 from anycsp.randomness import initial_positions
 from anycsp.training.carry import Carried, put_in, taken_out
@@ -205,4 +206,8 @@ def _check_memory(config: TrainingConfig, instances: int, hidden: int, problem: 
 
 
 def _batch(problems: Sequence[Problem], device: torch.device, first_variable: int = 0) -> Batch:
-    return Batch(TensorGraph(compile_graph(list(problems), of_one_kind=True), device, first_variable))
+    return Batch(
+        TensorGraph(
+            compile_graph([in_pairs(problem) for problem in problems], of_one_kind=True), device, first_variable
+        )
+    )

@@ -15,6 +15,7 @@ from anycsp.graph import ConstraintValueGraph, compile_graph
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.guidance import UNGUIDED, Guidance
 from anycsp.neural.models import Model
+from anycsp.neural.pairs import in_pairs
 from anycsp.neural.policy import PolicyNetwork
 from anycsp.neural.temperature import Temperature
 from anycsp.neural.tensors import TensorGraph
@@ -31,7 +32,7 @@ class ValidationSet:
 
     def __init__(self, distribution: Distribution, instances: int) -> None:
         self.problems = distribution.sample(VALIDATION_SEED, instances)
-        self.graph: ConstraintValueGraph = compile_graph(self.problems, of_one_kind=True)
+        self.graph: ConstraintValueGraph = compile_graph([in_pairs(p) for p in self.problems], of_one_kind=True)
 
     def unsatisfied(self, positions: npt.NDArray[np.integer[Any]]) -> float:
         """Mean violated weight over the instances, whose assignments are side by side in `positions` [variables]."""

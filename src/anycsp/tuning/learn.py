@@ -90,7 +90,8 @@ class Learner:
     def run(self, minutes: float, out: Path, command: Sequence[str] = ()) -> Lesson:
         began = time.perf_counter()
         out.mkdir(parents=True, exist_ok=True)
-        self._report(f"{len(self._family.problems)} instances to learn from")
+        judges = self._family.to_judge(64)
+        self._report(f"{len(self._family.problems)} instances to learn from, {len(judges.problems)} held out")
         network, promising, remark = self._network()
         self._report(remark)
         tuner = Tuner(
@@ -101,8 +102,10 @@ class Learner:
         tuned = tuner.search(minutes * (TUNING - TRAINING if promising else TUNING))
         candidates: dict[str, Searcher] = {"default": None, "tuned": tuned, "network": network}
         if promising:
+            self._report(f"training the network for {minutes * TRAINING:.1f} minutes")
             candidates["trained"] = fine_tuned(self._family, network, minutes * TRAINING, out / NETWORK)
-        laboratory = Laboratory(self._family.to_judge(64), self._limit, self._workers)
+        laboratory = Laboratory(judges, self._limit, self._workers)
+        self._report(f"{', '.join(candidates)}: searching the held-out instances")
         measured = laboratory.judge(list(candidates.values()), self._seeds)
         rows = _rows(candidates, measured)
         lesson = Lesson(rows, best_of(rows), remark)

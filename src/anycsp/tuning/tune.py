@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 AT_LEAST = 16
 """Searches that decide between two settings, at first."""
-SILENCE = 15.0
-"""Seconds without a word, at most, but for what one setting takes."""
+SILENCE = 5.0
+"""Seconds of wall-clock time without a word, at most, but for what one setting takes."""
 JUDGING = 0.25
 """The share of the time that is kept for the held-out instances."""
 LINE: Schema = {"point": TABLE, "value": number(-1e9, 1e9), "champion": whole(0, 1), "document": TABLE}
@@ -90,6 +90,7 @@ class Tuner:
     def search(self, minutes: float) -> Heuristic | None:
         """The best settings that were found; None where that is the default."""
         laboratory = Laboratory(self._family, self._limit, self._workers)
+        self._report(f"the default search sets targets on {laboratory.size} instances")
         laboratory.make_ladders()
         pairs = ordered_pairs(laboratory.size, self._seeds, self._seed)
         race = Race(laboratory.measure, pairs, Entry(None), AT_LEAST)
@@ -98,10 +99,10 @@ class Tuner:
         first = "default" if race.champion.heuristic is None else "best so far"
         self._report(f"{first}: {np.exp(race.champion.mean):.3g} s to a target, {laboratory.size} instances")
         offset = self._try(race, offset)
-        reported = 0.0
+        reported = time.perf_counter()
         while (spent := laboratory.minutes + self._proposing / 60) < minutes:
-            if 60 * (spent - reported) > SILENCE:
-                reported = spent
+            if time.perf_counter() - reported > SILENCE:
+                reported = time.perf_counter()
                 self._report(f"{self._tried} tried in {spent:.1f} of {minutes:.1f} minutes")
             offset = self._try(race, offset)
         self._minutes += spent
@@ -150,6 +151,7 @@ class Tuner:
     def _judge(self, found: Heuristic | None) -> Tuned:
         """Both on instances that nothing was tuned on, in turns; what is not surely better there is not kept."""
         laboratory = Laboratory(self._family.to_judge(self._judges), self._limit, self._workers)
+        self._report(f"{self._tried} tried; the best and the default search {laboratory.size} held-out instances")
         default, tuned = laboratory.judge([None, found], self._seeds)
         self._minutes += laboratory.minutes
         measured = gain(default.costs, tuned.costs)

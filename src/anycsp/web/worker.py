@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -117,8 +118,8 @@ def _inspect(request: dict[str, Any], tell: Tell) -> None:
         problem = parse(source, format=request["format"], colors=1 if takes_colors else None)
     tell(
         {
-            "event": "facts", "format": name, "name": problem.name[:100], "variables": problem.num_variables,
-            "constraints": problem.num_constraints, "takes_colors": takes_colors,
+            "event": "facts", "format": name, "name": "" if problem.name == UPLOAD else problem.name[:100],
+            "variables": problem.num_variables, "constraints": problem.num_constraints, "takes_colors": takes_colors,
             "objective": None if problem.objective is None else problem.objective.kind,
             "warnings": [comment[:LONGEST_MESSAGE] for comment in problem.comments[:5]],
         }
@@ -161,6 +162,7 @@ def _solve(request: dict[str, Any], tell: Tell) -> None:
             graph = read_graph(source)
         problem = parse(source, format=request["format"], colors=1 if graph is not None else colors)
     tell({"event": "read"})
+    warnings.showwarning = lambda message, *_, **__: tell({"event": "remark", "text": str(message)})
     picture = picture_of(problem)
     asked = problem.objective
     tell(

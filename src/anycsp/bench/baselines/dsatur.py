@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 
-from anycsp.bench.baseline import Baseline, BaselineResult, Limit
-from anycsp.bench.baselines.constructive import colored
+from anycsp.bench.baselines.constructive import ConstructiveColoring
 from anycsp.model.coloring import dsatur
-from anycsp.model.problem import Problem
-from anycsp.model.structure import coloring_graph, is_decision
+from anycsp.model.structure import WeightedGraph
 
 
-class Dsatur(Baseline):
+class Dsatur(ConstructiveColoring):
     name = "dsatur"
 
-    def supports(self, problem: Problem) -> bool:
-        return is_decision(problem) and coloring_graph(problem) is not None
-
-    def run(self, problem: Problem, limit: Limit, seed: int) -> BaselineResult:
-        began = time.perf_counter()
-        found = coloring_graph(problem)
-        assert found is not None
-        graph, colors = found
-        color = dsatur(graph.vertices, graph.edges.tolist())
-        return colored(problem, colors, color, time.perf_counter() - began)
+    def color(self, graph: WeightedGraph, seed: int) -> Sequence[int]:
+        return dsatur(graph.vertices, graph.edges.tolist())

@@ -3,56 +3,85 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 from anycsp.bench.report.names import is_neural, is_ours, title
 from anycsp.bench.report.quoted import NETWORK, paper_table, quoted_on
 from anycsp.bench.report.results import Results, Trial, ran
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """One of ours beside the others on a group of instances."""
+
+    group: str
+    ours: str
+    """"the network alone", "our best system", or "the paper's network" where the paper's numbers stand beside ours."""
+    score: float
+    rivals: str
+    """The best of the others; none where nobody else ran."""
+    rival_score: float | None
+    lost: bool
+    sentence: str
+
+
+NETWORK_ALONE, BEST_SYSTEM, BESIDE_PAPER = "the network alone", "our best system", "the paper's network"
+
+
 def verdicts(trial: Trial) -> list[str]:
     """A sentence for every group: our network against the best of the others, and against the paper's."""
-    lines = []
-    for group in trial.groups():
-        better_is_more = trial.experiment.measures[group] == "solved"
-        scores = {s: score for s in trial.solvers() if (score := trial.score(s, group)) is not None}
-        mine = {s: score for s, score in scores.items() if is_ours(s)}
-        others = {s: score for s, score in scores.items() if not is_ours(s)}
-        pick = max if better_is_more else min
-        if not mine:
-            best = f"; best of the others: {_list(others, pick(others.values()))}" if others else ""
-            lines.append(f"{group}: none of our systems has run{best}.")
-            continue
-        neural = {s: score for s, score in mine.items() if is_neural(s)}
-        lines += [
-            _sentence(group, label, ours, others, better_is_more)
-            for label, ours in (("the network alone", neural), ("our best system", mine))
-            if ours and (label != "our best system" or len(mine) > len(neural))
-        ]
-    lines += _beside_paper(trial)
-    idle = [title(s) for s in trial.solvers() if not trial.of(s)]
-    if idle:
+    lines = [c.sentence for c in comparisons(trial)]
+    lines += [f"{group}: none of our systems has run." for group in trial.groups() if not _scores(trial, group, True)]
+    if idle := not_run(trial):
         lines.append(f"Not run, so not compared with: {', '.join(idle)}.")
     return lines or ["nothing was run."]
 
 
-def _sentence(group: str, label: str, ours: dict[str, float], others: dict[str, float], more: bool) -> str:
+def not_run(trial: Trial) -> list[str]:
+    return [title(s) for s in trial.solvers() if not trial.of(s)]
+
+
+def comparisons(trial: Trial) -> list[Comparison]:
+    """Measured ones first, then those with the paper's numbers."""
+    found = []
+    for group in trial.groups():
+        better_is_more = trial.experiment.measures[group] == "solved"
+        mine, others = _scores(trial, group, True), _scores(trial, group, False)
+        neural = {s: score for s, score in mine.items() if is_neural(s)}
+        if neural:
+            found.append(_compared(group, NETWORK_ALONE, neural, others, better_is_more))
+        if len(mine) > len(neural):
+            found.append(_compared(group, BEST_SYSTEM, mine, others, better_is_more))
+    return found + _beside_paper(trial)
+
+
+def _scores(trial: Trial, group: str, ours: bool) -> dict[str, float]:
+    scored = {s: trial.score(s, group) for s in trial.solvers() if is_ours(s) == ours}
+    return {s: score for s, score in scored.items() if score is not None}
+
+
+def _compared(group: str, label: str, ours: dict[str, float], others: dict[str, float], more: bool) -> Comparison:
     pick = max if more else min
-    my_best = pick(ours.values())
-    text = f"{group}: {label} reaches {my_best:g} ({_names(ours, my_best)})"
-    if not others:
-        return text + "; nothing to compare with."
-    their_best = pick(others.values())
-    if more and my_best == their_best == 0:
-        return f"{group}: neither {label} nor a system of others solves one."
-    if my_best == their_best:
-        return text + f", a tie with the best of the others ({_names(others, their_best)})."
-    if (my_best > their_best) == more:
-        return text + f", ahead of all others that ran; next {_list(others, their_best)}."
-    ahead = [s for s, score in others.items() if score != my_best and (score > my_best) == more]
-    return f"**We lose.** {text}; ahead of it: " + ", ".join(f"{title(s)} {others[s]:g}" for s in ahead) + "."
+    mine = pick(ours.values())
+    theirs = pick(others.values()) if others else None
+    text = f"{group}: {label} reaches {mine:g} ({_names(ours, mine)})"
+    lost = False
+    if theirs is None:
+        text += "; nothing to compare with."
+    elif more and mine == theirs == 0:
+        text = f"{group}: neither {label} nor a system of others solves one."
+    elif mine == theirs:
+        text += f", a tie with the best of the others ({_names(others, theirs)})."
+    elif (mine > theirs) == more:
+        text += f", ahead of all others that ran; next {_names(others, theirs)} with {theirs:g}."
+    else:
+        lost = True
+        ahead = [s for s, score in others.items() if score != mine and (score > mine) == more]
+        text = f"**We lose.** {text}; ahead of it: " + ", ".join(f"{title(s)} {others[s]:g}" for s in ahead) + "."
+    return Comparison(group, label, mine, "" if theirs is None else _names(others, theirs), theirs, lost, text)
 
 
-def _beside_paper(trial: Trial) -> list[str]:
+def _beside_paper(trial: Trial) -> list[Comparison]:
     """Our network beside the paper's systems: on the same graphs where it prints them, else on its own set as a whole.
     Their budget is the paper's, whatever ours is."""
     quoted = paper_table(trial.experiment.name)
@@ -60,7 +89,7 @@ def _beside_paper(trial: Trial) -> list[str]:
         return []
     printed = {system: dict(zip(quoted["columns"], numbers, strict=True)) for system, numbers in quoted["rows"].items()}
     out_of = dict(zip(quoted["columns"], quoted.get("of", ()), strict=False))
-    lines = []
+    found = []
     for group in trial.groups():
         neural = [s for s in trial.solvers() if is_neural(s) and trial.score(s, group) is not None]
         if group not in printed[NETWORK] or not neural:
@@ -82,16 +111,13 @@ def _beside_paper(trial: Trial) -> list[str]:
         text = f"{group}: {ours:.4g}{size}, the paper's network {network} {where}"
         if ahead:
             text = f"**We lose.** {text}; ahead of ours: " + ", ".join(f"{s} {x:.4g}" for s, x in ahead.items())
-        lines.append(text + " (quoted, with the paper's budget).")
-    return lines
+        text += " (quoted, with the paper's budget)."
+        found.append(Comparison(group, BESIDE_PAPER, ours, ", ".join(ahead), theirs[NETWORK], bool(ahead), text))
+    return found
 
 
 def _names(scores: dict[str, float], value: float) -> str:
     return ", ".join(title(s) for s, score in scores.items() if score == value)
-
-
-def _list(scores: dict[str, float], value: float) -> str:
-    return f"{_names(scores, value)} with {value:g}"
 
 
 def faults(results: Results) -> list[str]:

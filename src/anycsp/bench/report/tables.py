@@ -34,7 +34,7 @@ def main_table(trial: Trial) -> Table:
             by_column = dict(zip(columns, numbers, strict=True))
             cells = [_number(by_column.get(group), out_of.get(group)) for group in [*groups, *extra]]
             rows.append([system, "quoted", *cells])
-    header = ["system", "", *(f"{group} ({_size(trial, group)})" for group in groups), *extra]
+    header = ["system", "", *(f"{group} ({size(trial, group)})" for group in groups), *extra]
     rows = [row + [""] * (len(header) - len(row)) for row in rows]
     unit = f" Quoted rows are the paper's, on its hardware and full sets: {quoted['unit']}." if quoted else ""
     return Table(header, rows, conditions(trial) + unit)
@@ -58,7 +58,8 @@ def newest_table(trial: Trial) -> Table | None:
     return Table(["from the newest best known", *groups], rows, conditions(trial)) if rows else None
 
 
-def _size(trial: Trial, group: str) -> str:
+def size(trial: Trial, group: str) -> str:
+    """What is measured on a group, and on how many instances."""
     count = len(trial.instances([group]))
     what = {"solved": "solved", "deviation": "mean deviation", "violated": "mean violated"}
     return f"{what[trial.experiment.measures[group]]}, {count} instance{'s' if count != 1 else ''}"

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from anycsp.cli import run
+from anycsp.errors import AnyCSPError
+from anycsp.formats import read
 from anycsp.fuzz.files.draw import SEARCH, TRACE
+from anycsp.fuzz.files.seeds import FILES
 from anycsp.fuzz.outcome import expect, expect_one_line, template
 
 CPU_SECONDS = 8.0
@@ -26,13 +29,21 @@ CODES = {"solve": (0, 10, 20, 30, 2), "hint": (0, 10, 20, 30, 2), "check": (0, 1
 
 
 @cache
-def _limit_this_process() -> None:
+def _prepare_this_process() -> None:
+    """Every format is read once, for what readers import: an import that a limit of time cuts off leaves a package in
+    pieces. A command ends then; this process goes on."""
+    with tempfile.TemporaryDirectory(prefix="anycsp-fuzz-") as folder:
+        for name, (seed, *_) in FILES.items():
+            file = Path(folder) / name
+            file.write_bytes(seed)
+            with contextlib.suppress(AnyCSPError):  # an extra that is not installed
+                read(file, colors=2 if name.endswith(".col") else None)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     os.environ["ANYCSP_DEBUG"] = "1"  # an internal error shows where it comes from
 
 
 def check(case: Any) -> str:
-    _limit_this_process()
+    _prepare_this_process()
     began = time.process_time()
     with tempfile.TemporaryDirectory(prefix="anycsp-fuzz-") as folder:
         file, answer = Path(folder) / case["name"], Path(folder) / "answer"

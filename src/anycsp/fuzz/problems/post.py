@@ -14,7 +14,8 @@ from anycsp.constraints.short_table import ShortRelation, ShortTableBlock
 from anycsp.constraints.sum import SumBlock
 from anycsp.constraints.table import TableBlock
 from anycsp.fuzz.problems.oracle import Case, Entry
-from anycsp.model.expressions import Operand, Variable, bounds, operation
+from anycsp.model.bounds import bounds
+from anycsp.model.expressions import Operand, Variable, operation
 from anycsp.model.problem import Problem
 
 Terms = dict[str, Any]

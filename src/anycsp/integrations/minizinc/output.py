@@ -8,7 +8,8 @@ from typing import Any
 import numpy.typing as npt
 
 from anycsp.formats.flatzinc import Output
-from anycsp.model.expressions import Expression, evaluate
+from anycsp.model.expressions import Expression
+from anycsp.model.program import evaluate
 
 SOLUTION, COMPLETE = "-" * 10, "=" * 10
 UNKNOWN, UNSATISFIABLE, ERROR = (f"====={word}=====" for word in ("UNKNOWN", "UNSATISFIABLE", "ERROR"))

@@ -12,8 +12,9 @@ from itertools import combinations
 import numpy as np
 
 from anycsp.errors import ProblemError
-from anycsp.model.expressions import SYMBOL, Expression, Operand, Operation, Variable, evaluate, scope_of
+from anycsp.model.expressions import SYMBOL, Expression, Operand, Operation, Variable, scope_of
 from anycsp.model.lowering import without_negation
+from anycsp.model.program import evaluate
 from anycsp.search.exact.model import ExactModel, Literal, Number
 
 WIDEST_FUNCTION = 1 << 12
@@ -66,7 +67,7 @@ class Expressions:
             taken = [(i, j, self.exact.all_of([literal, holds])) for i, j, literal in arcs if i != j]
             resting = [(i, i, self.exact.any_of([~holds, *([stays[i]] if i in stays else [])])) for i in range(nodes)]
             self.model.add_circuit(taken + resting)
-        else:
+        elif arcs:  # without any no operand names a node, which it is already required to do
             self.model.add_circuit(arcs)
         away = [~stays[i] if i in stays else self.true for i in range(nodes)]
         self.model.add_bool_or([*away, *(~l for l in enforced)])  # a circuit has at least two nodes

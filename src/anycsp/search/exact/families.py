@@ -21,10 +21,11 @@ from anycsp.constraints.distinct import DistinctBlock
 from anycsp.constraints.external import ExternalBlock
 from anycsp.constraints.extremum import ExtremumBlock
 from anycsp.constraints.linear import LinearBlock
+from anycsp.constraints.relation import Relation
 from anycsp.constraints.rule import RuleBlock
 from anycsp.constraints.short_table import ShortTableBlock
 from anycsp.constraints.sum import SumBlock
-from anycsp.constraints.table import Relation, TableBlock
+from anycsp.constraints.table import TableBlock
 from anycsp.errors import ProblemError
 from anycsp.model.expressions import OPERATIONS, Operand, Variable, operation
 from anycsp.search.exact.expressions import Expressions

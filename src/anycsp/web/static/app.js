@@ -9,6 +9,7 @@ import { Training } from "./training.js";
 let options;
 let choices;
 let problem;
+let loads = 0; // so many were begun; what an earlier one finds is no longer wanted
 let panels = [];
 let training;
 const redraw = oncePerFrame(() => overview(panels));
@@ -26,12 +27,19 @@ function theme(name) {
 }
 
 // ── problem ────────────────────────────────────────────────────────────────────────────────────────
-async function load(what, how) {
+async function load(what, how, button) {
+  const number = ++loads;
+  const pressed = (chosen) => {
+    for (const other of document.querySelectorAll("#gallery button")) other.setAttribute("aria-pressed", other === chosen);
+  };
+  pressed(button);
   byId("load-error").hidden = true;
   byId("loaded").textContent = `reading ${what} …`;
   byId("start").disabled = true;
   try {
-    problem = await how();
+    const read = await how();
+    if (number !== loads) return;
+    problem = read;
     const extra = problem.warnings.length ? ` Warning: ${problem.warnings.join("; ")}` : "";
     const asked = problem.objective && problem.objective !== "colors" ? `, ${problem.objective}` : "";
     const count = (number, things) => `${number.toLocaleString("en")} ${things}`;
@@ -41,12 +49,19 @@ async function load(what, how) {
     for (const choice of choices) choice.colorsField.hidden = !problem.takes_colors;
     byId("start").disabled = false;
   } catch (error) {
+    if (number !== loads) return;
     problem = undefined;
+    pressed();
     byId("loaded").textContent = "No problem is loaded.";
-    byId("load-error").textContent = `${what}: ${error.message}`;
+    byId("load-error").textContent = `${what}: ${here(error.message)}`;
     byId("load-error").hidden = false;
   }
 }
+
+// What a reader of files says, in the words of the page: the server does not know the file's name, and has no options.
+const here = (message) => message
+  .replace(/^file:(\d+): /, "line $1: ").replace(/^file: /, "")
+  .replace("say which with --format", "choose which under Format");
 
 function bring(file) {
   if (!file) return;
@@ -56,6 +71,8 @@ function bring(file) {
     byId("load-error").hidden = false;
     return;
   }
+  // An example has a search that shows it well; for somebody's own problem it may be far from the best.
+  if (document.querySelector("#gallery [aria-pressed=true]")) choices[0].choose("auto");
   load(file.name, () => api.upload(file, byId("format").value || byName(file.name)));
 }
 
@@ -66,10 +83,9 @@ function byName(name) {
 }
 
 function pick(example, button) {
-  for (const other of document.querySelectorAll("#gallery button")) other.setAttribute("aria-pressed", other === button);
-  choices[0].search.value = options.searches.includes(example.search) ? example.search : "auto";
+  choices[0].choose(options.searches.includes(example.search) ? example.search : "auto");
   choices[0].seconds.value = Math.min(example.seconds, options.longest_search);
-  load(example.title, () => api.post(`/api/examples/${example.name}`));
+  load(example.title, () => api.post(`/api/examples/${example.name}`), button);
 }
 
 // ── search ─────────────────────────────────────────────────────────────────────────────────────────
@@ -135,7 +151,7 @@ async function open() {
   if (options.shows_training) {
     byId("view-training").hidden = false;
     training = new Training(byId("training-view"), (model) => {
-      choices[0].search.value = "neural";
+      choices[0].choose("neural");
       if (![...choices[0].model.options].some((o) => o.value === model)) {
         for (const choice of choices) choice.model.append(node("option", { value: model, text: model }));
       }
@@ -149,7 +165,7 @@ async function open() {
   byId("form").addEventListener("submit", start);
   byId("compare").addEventListener("change", () => {
     byId("choices-b").hidden = !byId("compare").checked;
-    choices[1].search.value = choices[0].search.value === "neural" ? "local" : "neural";
+    choices[1].choose(choices[0].search.value === "neural" ? "local" : "neural");
     choices[1].seconds.value = choices[0].seconds.value;
   });
   new ResizeObserver(redraw).observe(byId("curve"));

@@ -1,6 +1,14 @@
 // The settings of one search: a row of fields, and what they come to as a request.
 import { node } from "./dom.js";
 
+const MEANINGS = {
+  auto: "Chosen for the problem: compiled search, with exact search beside it on most.",
+  local: "Compiled search: a tree with propagation races several local strategies. It needs no model.",
+  neural: "The network alone.",
+  hybrid: "Compiled search, with advice from the network now and then.",
+  exact: "OR-Tools' CP-SAT: proves that an answer is optimal, or that there is none.",
+};
+
 export class Choices {
   constructor(place, name, options, { search }) {
     this.name = name;
@@ -24,7 +32,17 @@ export class Choices {
       number("Seconds", "seconds", 10, options.longest_search),
       number("Seed", "seed", 0, 2 ** 31 - 1),
       this.colorsField,
+      this.meaning = node("p", { class: "quiet meaning", id: `${place.id}-meaning` }),
     );
+    this.search.setAttribute("aria-describedby", this.meaning.id);
+    this.search.addEventListener("change", () => this.choose(this.search.value));
+    this.choose(search);
+  }
+
+  // Which search, as if it had been picked by hand.
+  choose(search) {
+    this.search.value = search;
+    this.meaning.textContent = MEANINGS[search] || "";
   }
 
   // Says which field is wrong, by throwing.

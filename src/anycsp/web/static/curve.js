@@ -97,7 +97,7 @@ function axes(svg, { x, y, low, high, first, last, logTime, label, xLabel }) {
   svg.append(element("text", { x: 14, y: HEIGHT / 2 - 14, "text-anchor": "middle", transform: `rotate(-90 14 ${HEIGHT / 2 - 14})` }, label));
 }
 
-function ticks(low, high, count) {
+export function ticks(low, high, count) {
   const rough = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= rough);

@@ -75,7 +75,8 @@ function legend(panels, series) {
 function table(panels) {
   const names = ["search", "seconds", "step", "run", "violated", "objective", "found by"];
   const row = (cells) => node("tr", {}, ...cells.map((text) => node("td", { text })));
-  const rows = panels.flatMap((panel) => panel.points.slice(-MOST_ROWS).map((p) =>
+  const inTime = (points) => [...points].sort((a, b) => a.seconds - b.seconds); // some are told a little late
+  const rows = panels.flatMap((panel) => inTime(panel.points.slice(-MOST_ROWS)).map((p) =>
     row([panel.name, p.seconds.toFixed(3), p.step, p.run, p.violated, p.objective ?? "", p.found_by])));
   byId("improvements").replaceChildren(
     node("caption", { class: "quiet", text: `the last ${MOST_ROWS} of each search` }),

@@ -73,7 +73,7 @@ export class Panel {
   progress() {
     const best = this.frames.at(-1);
     const value = best ? this.value(best) : "no assignment yet";
-    const by = best ? ` by ${best.found_by}` : "";
+    const by = best ? `, found by ${best.found_by},` : "";
     const bound = this.bound === undefined || this.bound === null ? "" : `, none better than ${this.bound}`;
     return `running: ${value}${by} after ${this.seconds.toFixed(1)} s${bound}${this.remark ? ` (${this.remark})` : ""}`;
   }
@@ -94,7 +94,7 @@ export class Panel {
     if (this.result) {
       const { status, found_by, seconds, search, model } = this.result;
       const last = this.frames.at(-1);
-      this.say(`${status}: ${last ? this.value(last) : ""} by ${found_by}, ${seconds.toFixed(2)} s of ${search} search${model === "none" ? "" : `, model ${model}`}`);
+      this.say(`${status}: ${last ? this.value(last) : ""}, found by ${found_by}; ${seconds.toFixed(2)} s of ${search} search${model === "none" ? "" : `, model ${model}`}`);
       this.links.replaceChildren(
         ...[["solution", "Solution"], ["trace", "Trace"]].map(([what, text]) =>
           node("a", { href: `/api/jobs/${this.id}/${what}`, download: "", text, class: `get-${what}` })),

@@ -1,5 +1,6 @@
 // Draws the pictures of anycsp.pictures on a canvas: what stays (`picture`) and what changes (`frame`, or
 // its `soft`: what a network leans to).
+import { short, ticks } from "./curve.js";
 import { color, inkOn, meaning } from "./palette.js";
 
 const HEIGHTS = {
@@ -32,8 +33,11 @@ const DRAWN = {
     const bad = new Set(frame.links);
     const thin = picture.links.length > 2000 ? 0.5 : 1;
     lines(pen, picture.links.filter((_, k) => !bad.has(k)), places, meaning("edge"), thin, 0.6);
-    lines(pen, picture.links.filter((_, k) => bad.has(k)), places, meaning("bad"), 3, 1);
+    // Many of them, as in a cut, would hide everything else.
+    const thick = Math.max(1.3, Math.min(3, 25 / Math.sqrt(bad.size)));
+    lines(pen, picture.links.filter((_, k) => bad.has(k)), places, meaning("bad"), thick, thick < 3 ? 0.8 : 1);
     const radius = Math.max(2, Math.min(11, (0.2 * width) / Math.sqrt(places.length)));
+    const rim = radius < 4 ? 0.4 : 1; // a small node is its colour
     const wrong = new Set(frame.bad);
     places.forEach(([x, y], k) => {
       pen.beginPath();
@@ -44,7 +48,7 @@ const DRAWN = {
       pen.fillStyle = color(frame.color[k]);
       pen.fill();
       pen.globalAlpha = 1;
-      pen.lineWidth = wrong.has(k) ? 3 : 1;
+      pen.lineWidth = wrong.has(k) ? 3 : rim;
       pen.strokeStyle = wrong.has(k) ? meaning("bad") : meaning("ink");
       pen.stroke();
     });
@@ -64,7 +68,7 @@ const DRAWN = {
       pen.fillStyle = fill;
       pen.fillRect(x, y, side, side);
       pen.globalAlpha = 1;
-      if (bad.has(cell)) hatched(pen, x, y, side, side);
+      if (bad.has(cell) && side > 20) hatched(pen, x, y, side, side); // in a small one the frame must do
       pen.lineWidth = 0.5;
       pen.strokeStyle = meaning("edge");
       pen.strokeRect(x, y, side, side);
@@ -84,10 +88,12 @@ const DRAWN = {
         segment(pen, 0, at * side, width, at * side);
       }
     }
-    pen.lineWidth = 3;
+    const thick = side > 20 ? 3 : 2;
+    pen.lineWidth = thick;
     pen.strokeStyle = meaning("bad");
     for (const cell of bad) {
-      pen.strokeRect((cell % picture.columns) * side + 1.5, Math.floor(cell / picture.columns) * side + 1.5, side - 3, side - 3);
+      const [x, y] = [(cell % picture.columns) * side, Math.floor(cell / picture.columns) * side];
+      pen.strokeRect(x + thick / 2, y + thick / 2, side - thick, side - thick);
     }
   },
 
@@ -117,11 +123,15 @@ const DRAWN = {
       }
     });
     pen.fillStyle = meaning("ink");
+    pen.strokeStyle = meaning("edge");
+    pen.lineWidth = 1;
     pen.font = "11px system-ui, sans-serif";
-    pen.textAlign = "left";
-    pen.fillText(String(picture.first), 2, height - axis / 2);
-    pen.textAlign = "right";
-    pen.fillText(String(last), width - 2, height - axis / 2);
+    for (const time of ticks(picture.first, last, Math.max(2, width / 80))) {
+      const x = (time - picture.first) * unit;
+      segment(pen, x, height - axis, x, height - axis + 4);
+      pen.textAlign = x < 12 ? "left" : x > width - 12 ? "right" : "center";
+      pen.fillText(short(time), Math.min(Math.max(x, 2), width - 2), height - axis / 2 + 2);
+    }
   },
 
   route(pen, width, height, picture, frame) {
