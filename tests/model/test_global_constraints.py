@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anycsp import ExpressionError, Problem, ProblemError, solve
+from anycsp.errors import TooLargeError
 from anycsp.model.expressions import Variable, element, operation
 
 Predicate = Callable[[Sequence[int]], bool]
@@ -420,3 +421,35 @@ def test_excepted_values_are_whole_numbers() -> None:
 
 def test_a_circuit_over_a_constant_beyond_64_bits_does_not_hold() -> None:
     assert set(compared(lambda p, x: p.add(operation("circuit", x[0], 2**63, x[1]) == 0))) == {0}
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda p, x: p.add_knapsack(x, [1, 2], ("<=", 3), [1, 2, 3], (">=", 1)),
+        lambda p, x: p.add_bin_packing(x, [1, 1], [(0, "<=", 2)]),
+        lambda p, x: p.add_cardinality(x, [0, 1], [1]),
+        lambda p, x: p.add_instantiation(x, [0, 1]),
+        lambda p, x: p.add_cumulative(x, [1, 1], [1, 1, 1], "<=", 1),
+        lambda p, x: p.add_no_overlap(x, [1, 1]),
+        lambda p, x: p.add_no_overlap([x[:2], x[:2]], [[1, 1], [1]]),
+        lambda p, x: p.add_ordered(x, "<=", [1]),
+        lambda p, x: p.add_all_different_lists([x[:2], x[:3]]),
+        lambda p, x: p.add_linear([1, 1], x, "<=", 2),
+    ],
+)
+def test_lists_of_different_lengths_are_refused_by_what_they_hold(add: Callable[[Problem, Any], None]) -> None:
+    problem = Problem()
+    x = problem.add_variables(3, 0, 2)
+    with pytest.raises(ProblemError, match=r"\d|dimensions") as caught:
+        add(problem, x)
+    assert "zip" not in str(caught.value)
+    assert problem.num_constraints == 0
+
+
+@pytest.mark.parametrize("shape", [10**12, (10**6, 10**6)])
+def test_more_variables_than_memory_holds_are_refused_before_any_is_made(shape: Any) -> None:
+    problem = Problem()
+    with pytest.raises(TooLargeError, match=r"1,000,000,000,000 variables"):
+        problem.add_variables(shape, range(2))
+    assert problem.num_variables == 0

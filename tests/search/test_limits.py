@@ -346,6 +346,7 @@ def test_with_steps_an_answer_repeats_whatever_threads_and_clocks_do(
         {"time_limit": float("nan")}, {"time_limit": -1}, {"time_limit": "1"}, {"time_limit": True},
         {"time_limit": [1]}, {"hint": 3}, {"hint": "abc"}, {"hint": {"1": None}}, {"hint": [None, 1, 0]},
         {"hint": {"1": 0.5}}, {"callback": 3}, {"model": 7}, {"search": "tabu"},
+        {"branching": 3}, {"branching": "first"}, {"branching": ["first"]},
     ],
     ids=str,
 )  # fmt: skip

@@ -394,6 +394,34 @@ def test_a_checkpoint_with_a_wrong_configuration_is_refused_in_one_line(
     assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
 
 
+HOOK = """
+from anycsp import distributions
+
+def draw(rng, n=8):
+    return distributions.draw(distributions.get("sat", n=n), 0, int(rng.integers(1000)))
+"""
+
+
+def test_resuming_runs_the_function_that_a_checkpoint_names_only_where_that_is_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hook, config, out = tmp_path / "mine_hook.py", tmp_path / "config.toml", tmp_path / "run"
+    hook.write_text(HOOK)
+    settings = replace(SMALL, distribution=f"python:{hook}:draw", parameters={}, validation_parameters={}, updates=1)
+    config.write_text(settings.to_toml())
+    assert run(["train", str(config), "--out", str(out), "--quiet"]) == 0
+    resume = ["train", "--resume", "--out", str(out), "--set", "updates=3", "--quiet"]
+    kept = (out / checkpoint.FILE).read_bytes()
+    capsys.readouterr()
+    assert run(resume) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "--allow-hook" in error
+    assert (out / checkpoint.FILE).read_bytes() == kept
+    assert run([*resume, "--allow-hook"]) == 0
+    assert checkpoint.read(out)[1]["counters"]["update"] == 3
+
+
 def test_a_full_disk_in_training_is_one_line_and_leaves_the_checkpoint_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

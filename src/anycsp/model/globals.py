@@ -10,7 +10,7 @@ of them first, since what follows asks whether something is an `int`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -53,6 +53,15 @@ class Terms(TypedDict, total=False):
     """Required or not, whatever the weight says."""
     name: str | None
     """What `Result.violated_constraints` calls it."""
+
+
+def _in_step(what: str, **lists: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """One of each at a time. Lists of different lengths are refused by their names, which `zip` would not know."""
+    columns = {name: list(items) for name, items in lists.items()}
+    if len({len(column) for column in columns.values()}) > 1:
+        told = ", ".join(f"{len(column)} {name}" for name, column in columns.items())
+        raise ProblemError(f"{what}: {told}: as many of each are needed")
+    return zip(*columns.values(), strict=True)
 
 
 TIMETABLE_LIMIT = 2_000_000
@@ -128,7 +137,7 @@ class GlobalConstraints:
         """Each value occurs as often as `occurs` says: a constant, a variable or a range. With `closed` no other
         value occurs. One count for every value."""
         scope, values = operands_of(scope), whole_numbers(values)
-        for value, occurrences in zip(values, occurs, strict=True):
+        for value, occurrences in _in_step("cardinality", values=values, occurrences=occurs):
             count = total([operation("eq", x, value) for x in scope])
             if isinstance(occurrences, range) and abs(occurrences.step) != 1:
                 self.add(operation("in", count, *occurrences), **terms)
@@ -199,7 +208,8 @@ class GlobalConstraints:
     ) -> None:
         """Two weighted sums over the same variables: e.g. weights ("<=", capacity), profits (">=", target)."""
         for coefficients, (operator, bound) in ((weights, weight_condition), (profits, profit_condition)):
-            products = [operation("mul", x, c) for x, c in zip(scope, coefficients, strict=True)]
+            pairs = _in_step("knapsack", variables=scope, coefficients=coefficients)
+            products = [operation("mul", x, c) for x, c in pairs]
             self.add(comparison(total(products), operator, bound), **terms)
 
     def add_bin_packing(
@@ -211,7 +221,8 @@ class GlobalConstraints:
     ) -> None:
         """Item i of size sizes[i] goes into bin scope[i]; the load of every (bin, operator, bound) is as said."""
         for number, operator, bound in bins:
-            load = total([operation("mul", operation("eq", x, number), s) for x, s in zip(scope, sizes, strict=True)])
+            items = _in_step("bin packing", variables=scope, sizes=sizes)
+            load = total([operation("mul", operation("eq", x, number), size) for x, size in items])
             self.add(comparison(load, operator, bound), **terms)
 
     # ── extrema, elements, orders ────────────────────────────────────────────────────────────────────
@@ -239,6 +250,10 @@ class GlobalConstraints:
     ) -> None:
         """Each variable (plus its length) compared with the next."""
         scope, lengths = operands_of(scope), None if lengths is None else operands_of(lengths)
+        if lengths is not None and len(lengths) not in (len(scope) - 1, len(scope)):
+            raise ProblemError(
+                f"ordered: {len(lengths)} lengths for {len(scope)} variables: one each, but for the last"
+            )
         for k in range(len(scope) - 1):
             left = scope[k] if lengths is None else operation("add", scope[k], lengths[k])
             self.add(comparison(left, operator, scope[k + 1]), **terms)
@@ -258,8 +273,12 @@ class GlobalConstraints:
     ) -> None:
         """No two lists are the same (excepted ones may be): one rule for every pair."""
         for first, second in combinations(map(operands_of, lists), 2):
-            differs = [operation("ne", a, b) for a, b in zip(first, second, strict=True)]
-            excepted = [all_of([operation("eq", a, v) for a, v in zip(first, e, strict=True)]) for e in except_lists]
+            pairs = _in_step("all-different lists", **{"items of one": first, "of another": second})
+            differs = [operation("ne", a, b) for a, b in pairs]
+            excepted = [
+                all_of([operation("eq", a, v) for a, v in _in_step("an excepted list", items=first, values=values)])
+                for values in except_lists
+            ]
             self.add(any_of(differs + excepted), **terms)
 
     def add_precedence(
@@ -336,7 +355,7 @@ class GlobalConstraints:
 
     def add_instantiation(self, scope: Sequence[Operand], values: Sequence[int], **terms: Unpack[Terms]) -> None:
         """Every variable has its value."""
-        for x, value in zip(scope, values, strict=True):
+        for x, value in _in_step("instantiation", variables=scope, values=values):
             self.add(operation("eq", x, value), **terms)
 
     # ── scheduling ───────────────────────────────────────────────────────────────────────────────────
@@ -349,10 +368,10 @@ class GlobalConstraints:
         **terms: Unpack[Terms],
     ) -> None:
         """No two tasks (boxes, where an origin is a list) overlap: one rule for every pair."""
-        boxes, before = (
-            [(_as_list(o), _as_list(l)) for o, l in zip(origins, lengths, strict=True)],
-            self.num_constraints,
-        )
+        tasks = _in_step("no-overlap", origins=origins, lengths=lengths)
+        boxes, before = [(_as_list(origin), _as_list(length)) for origin, length in tasks], self.num_constraints
+        if len({len(side) for box in boxes for side in box}) > 1:
+            raise ProblemError("no-overlap: origins and lengths have one number of dimensions")
         if zero_ignored:
             boxes = [box for box in boxes if not any(isinstance(l, int) and l == 0 for l in box[1])]
         for (a, a_length), (b, b_length) in combinations(boxes, 2):
@@ -381,9 +400,10 @@ class GlobalConstraints:
         (or where that would be large) one rule for every task."""
         if operator not in ("<=", "<"):
             raise ProblemError("cumulative: the operator is <= or <")
-        columns, limit = map(operands_of, (origins, lengths, heights)), as_operand(limit)
+        columns, limit = [operands_of(column) for column in (origins, lengths, heights)], as_operand(limit)
         # A task of length zero never runs, and asks for nothing where it starts.
-        tasks = [t for t in zip(*columns, strict=True) if isinstance(t[1], Expression) or t[1] > 0]
+        rows = _in_step("cumulative", origins=columns[0], lengths=columns[1], heights=columns[2])
+        tasks = [t for t in rows if isinstance(t[1], Expression) or t[1] > 0]
         before = self.num_constraints
         self._add_load(tasks, operator, limit, **terms)
         greatest = limit if operator == "<=" else operation("sub", limit, 1)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anycsp.errors import ProblemError
+from anycsp.memory import check_bytes
 from anycsp.model.domains import Domain, Domains, sizes_of
 from anycsp.model.expressions import (
     Array,
@@ -34,6 +35,8 @@ Scope = Iterable[VariableLike | Expression]
 
 WIDEST_DOMAIN = 10_000_000
 """Values of one variable: 80 MB of integers, before any search has kept a cost for each."""
+BYTES_PER_VARIABLE = 400
+"""Of a variable that a user holds: its name, its handle, and where they are found."""
 
 
 class Variables:
@@ -117,6 +120,7 @@ class Variables:
         if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in shape):
             raise ProblemError(f"add_variables: a count or a shape comes first, not {count!r}")
         total, first = math.prod(shape), len(self._names)
+        check_bytes(BYTES_PER_VARIABLE * total, f"{total:,} variables")
         if names is not None:
             new_names = [str(name) for name in flat(names)]
         elif isinstance(count, (tuple, list)):

@@ -30,6 +30,7 @@ from anycsp.model.lowering import TABLE_LIMIT
 from anycsp.model.problem import Problem
 from anycsp.model.program import Program
 from anycsp.model.structure import Kind, is_decision, kind_of
+from anycsp.presolve.equations import restrict_by_equations
 from anycsp.presolve.network import propagation_network, required
 
 IntArray = npt.NDArray[np.int64]
@@ -100,6 +101,10 @@ def propagate(problem: Problem, graph: ConstraintValueGraph, deadline: Deadline 
     kept = network.domains().astype(np.bool_)
     must_hold = np.zeros(problem.num_constraints, dtype=np.bool_)
     must_hold[graph.terms.index] = required(graph)
+    if kind_of(problem) in PROBED and not restrict_by_equations(
+        problem, kept, must_hold, deadline.within(SHARE * deadline.left)
+    ):
+        return Propagation(None, -1)
     twin = _twins(problem, kept, must_hold)
     if kept.all() and (twin == np.arange(len(twin))).all():
         return Propagation(None)

@@ -71,6 +71,8 @@ class SearchOptions:
             raise AnyCSPError(f"unknown search {_shown(self.search)}: use one of {', '.join(SEARCHES)}")
         if not isinstance(self.model, (str, Model, Heuristic)):
             raise AnyCSPError(f"model is a name, a path or a loaded model, not {_shown(self.model)}")
+        if not isinstance(self.branching, Sequence) or not all(isinstance(b, Branching) for b in self.branching):
+            raise AnyCSPError(f"branching is a list of Branching, not {_shown(self.branching)}")
         if self.hint is not None and not _is_assignment(self.hint):
             raise AnyCSPError(f"hint maps names to values, or lists a value per variable; it is {_shown(self.hint)}")
         if self.callback is not None and not callable(self.callback):

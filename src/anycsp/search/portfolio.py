@@ -251,6 +251,8 @@ class Portfolio(OneBest):
         member.turns += 1
 
     def _active(self) -> list[Member]:
+        if self.refuted and self._ends_at_proof:  # only those are waited for
+            return [m for m in self._local if m.steps < FIRST_BOUT] or self._members
         return [m for m in self._members if not m.over] or self._members
 
     def _share(self, member: Member) -> float:

@@ -89,7 +89,7 @@ def solve(
     options = SearchOptions(
         str(model) if isinstance(model, Path) else model, search, time_limit, steps, runs, seed, callback, hint,
         threads, device, temperature, guidance, threading.Event() if stop is None else stop, presolve, profile,
-        tuple(branching),
+        branching,
     )  # fmt: skip
     shown = Verbose(options.deadline) if verbose else None
     options = replace(options, callback=told(problem, callback, shown), tell=None if shown is None else shown.tell)
