@@ -21,7 +21,7 @@ import time
 import numpy as np
 
 from anycsp import Problem, solve, solve_many
-from anycsp.memory import count_edges, estimate_bytes
+from anycsp.footprint import count_edges, estimate_bytes
 from anycsp.model.builders import formula_problem
 
 CASES = [

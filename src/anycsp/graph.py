@@ -18,7 +18,7 @@ from anycsp import native
 from anycsp.constraints.base import Block, IntArray, Labelling, Terms
 from anycsp.constraints.external import ExternalLabelling
 from anycsp.deadline import NEVER, Deadline
-from anycsp.memory import check_memory
+from anycsp.footprint import check_memory
 from anycsp.model.domains import Domains
 from anycsp.model.score import Scoring
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from anycsp import AnyCSPError, FormatError, Problem, ProblemError, TooLargeError
 from anycsp.cli import run
+from anycsp.footprint import check_memory
 from anycsp.formats import files, read, read_text
-from anycsp.memory import check_memory
 
 GZ = gzip.compress(b"p cnf 3 2\n1 2 0\n-3 0\n" * 500)
 XZ = lzma.compress(b"p cnf 3 2\n1 2 0\n-3 0\n" * 500)

@@ -7,7 +7,7 @@ import pytest
 
 from anycsp import Problem, solve
 from anycsp.errors import TooLargeError
-from anycsp.memory import estimate_bytes, fitting_runs
+from anycsp.footprint import estimate_bytes, fitting_runs
 from anycsp.model.builders import formula_problem
 from anycsp.search.driver import Progress
 from anycsp.search.waves import NEXT_WAVE
@@ -23,7 +23,7 @@ def problem() -> Problem:
 
 def hold(monkeypatch: pytest.MonkeyPatch, problem: Problem, runs: int) -> None:
     """Let memory be just enough for so many."""
-    monkeypatch.setattr("anycsp.memory.available_bytes", lambda: estimate_bytes(problem, runs, hidden=1))
+    monkeypatch.setattr("anycsp.footprint.available_bytes", lambda: estimate_bytes(problem, runs, hidden=1))
 
 
 def test_runs_that_do_not_fit_come_later_and_all_are_made(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,10 @@ import numpy as np
 
 from anycsp import native
 from anycsp.cli.options import colors_option, format_option, warn
+from anycsp.footprint import count_edges, estimate_bytes
 from anycsp.formats import detect, parse
 from anycsp.formats.files import load
-from anycsp.memory import available_bytes, count_edges, estimate_bytes
+from anycsp.memory import available_bytes
 from anycsp.model.problem import Problem
 from anycsp.threads import available_threads
 

@@ -15,7 +15,7 @@ from anycsp.cluster.shared import Group, searched_together
 from anycsp.cluster.workers import Task, Workers, open_workers
 from anycsp.deadline import DEFAULT_SECONDS
 from anycsp.errors import AnyCSPError
-from anycsp.memory import estimate_bytes
+from anycsp.footprint import estimate_bytes
 from anycsp.model.problem import Problem
 from anycsp.neural.models import load_model
 from anycsp.search.options import SearchOptions

@@ -14,8 +14,8 @@ from anycsp.constraints.linear import LinearBlock
 from anycsp.constraints.rule import RuleBlock
 from anycsp.deadline import Deadline
 from anycsp.errors import ProblemError
+from anycsp.footprint import check_memory, count_edges
 from anycsp.graph import ConstraintValueGraph, compile_graph
-from anycsp.memory import check_memory, count_edges
 from anycsp.model.problem import Problem
 from anycsp.model.variables import Assignment
 from anycsp.neural.models import Model, load_model

@@ -16,7 +16,7 @@ from anycsp import clock
 from anycsp.deadline import Deadline, OutOfTime
 from anycsp.engine import Engine, Improvement, ProvingEngine
 from anycsp.errors import AnyCSPError, ProblemError
-from anycsp.memory import fitting_runs
+from anycsp.footprint import fitting_runs
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem, Violation
 from anycsp.model.quadratic import as_soft_constraints
