@@ -34,6 +34,8 @@ FIRST_BOUT = 1 << 13
 LEADER = 3.0
 """What the share of the leading local strategy is multiplied by, until there is a solution for an objective to improve:
 who improves it first is often not who improves it most."""
+CLEARLY = 0.5
+"""A leader that violates at most this part of what any other does has its share multiplied once more."""
 
 
 class TreeMember(Member):
@@ -209,8 +211,8 @@ class Portfolio(OneBest):
     @property
     def concluded(self) -> bool:
         """Whether going on is pointless: nothing can be better, or the question is answered with no and every local
-        member has had a bout to violate little."""
-        if self._stuck and (self._tree is None or self._tree.tree.over):
+        member has had a bout to violate little, unless there is no move."""
+        if self._stuck and (self.refuted or self._tree is None or self._tree.tree.over):
             return True
         if self.refuted and self._ends_at_proof:
             return all(member.steps >= FIRST_BOUT for member in self._local) or self._demanding
@@ -256,9 +258,11 @@ class Portfolio(OneBest):
         return [m for m in self._members if not m.over] or self._members
 
     def _share(self, member: Member) -> float:
-        moving = [m for m in self._members if m is not self._tree]
-        leads = not self._demanding and member in moving and member.best <= min(m.best for m in moving)
-        return member.share * (self._leader if leads else 1.0)
+        others = [m.best for m in self._members if m is not self._tree and m is not member]
+        if self._demanding or member is self._tree or member.best > min(others, default=member.best):
+            return member.share
+        clearly = member.best - self._constant[3] <= CLEARLY * (min(others, default=WORST) - self._constant[3])
+        return member.share * (self._leader**2 if clearly else self._leader)
 
     def _book(self, member: Member) -> None:
         """Take what a turn has found, and prepare the next."""
