@@ -242,7 +242,7 @@ def test_random_problems_are_left_to_local_search() -> None:
     assert exact_helps(pigeons(5))
 
 
-@pytest.mark.parametrize("search", ["local", "hybrid"])
+@pytest.mark.parametrize("search", ["local", "hybrid", "neural"])
 def test_other_searches_never_use_it(search: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anycsp.search.exact.model.cp_model", lambda: pytest.fail("CP-SAT was used"))
     result = solve(golomb(5, 14), search=search, threads=1, time_limit=1.5)

@@ -44,7 +44,8 @@ def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     """All assignments where they are few; otherwise one strategy, the tree beside one, or several of them in turns:
     search/choose.py says which."""
     if is_tiny(prepared.graph.domains.sizes):
-        return Enumeration(prepared.graph, options.seed, decides=is_decision(prepared.whole))
+        decides, claims = is_decision(prepared.whole), plan.search == "auto"
+        return Enumeration(prepared.graph, options.seed, decides=decides, claims=claims)
     schedule = choose_schedule(prepared.problem, prepared.graph, is_decision(prepared.whole), plan.heuristic)
     if len(schedule.shares) > 1 or plan.heuristic.bout is not None:
         return portfolio(prepared, plan, options, schedule)

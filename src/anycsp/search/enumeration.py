@@ -37,9 +37,12 @@ def is_tiny(sizes: npt.NDArray[np.int64]) -> bool:
 class Enumeration:
     """All assignments of the graph of one instance; see `Engine` for the face. A step is an assignment."""
 
-    def __init__(self, graph: ConstraintValueGraph, seed: int = 0, *, decides: bool = True) -> None:
-        """`decides`: everything is meant to be satisfied, so that a violation that cannot be avoided is an answer."""
-        self._graph, self._decides = graph, decides
+    def __init__(
+        self, graph: ConstraintValueGraph, seed: int = 0, *, decides: bool = True, claims: bool = False
+    ) -> None:
+        """`decides`: everything is meant to be satisfied, so that a violation that cannot be avoided is an answer.
+        `claims`: a proof that nothing is better was asked for."""
+        self._graph, self._decides, self._claims = graph, decides, claims
         self._counter = LocalSearch(graph, "walksat", 1, seed)
         """Counts an assignment as every engine does."""
         self._state = native.module().LocalState(graph.native_problem, False, False, graph.external_labels)
@@ -77,15 +80,32 @@ class Enumeration:
         self._report()
         return taken
 
+    @property
+    def proved(self) -> bool:
+        """All have been seen, so nothing is better than the best, which violates nothing hard: with that it is no
+        answer."""
+        return self._over and self._claims and not self.refuted and not self._hard
+
+    @property
+    def bound(self) -> float | None:
+        return None
+
+    @property
+    def value(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing runs."""
+
     def _look(self) -> None:
         if self._state.score() < self._least:
             self._least, self._best = self._state.score(), self._now.copy()
 
     def _report(self) -> None:
         self._counter.start(self._best[None, :])
-        self._improvements += [
-            i._replace(step=self.steps, found_by="enumeration") for i in self._counter.improvements()
-        ]
+        for found in self._counter.improvements():
+            self._hard = found.hard
+            self._improvements.append(found._replace(step=self.steps, found_by="enumeration"))
 
     def improvements(self) -> list[Improvement]:
         found, self._improvements = self._improvements, []
