@@ -34,32 +34,36 @@ demo: install ## solve an example with the shipped network and check the answer
 	$(BIN)/anycsp solve $(EXAMPLE) --search neural --time-limit 30 | tee build/demo-answer.txt
 	$(BIN)/anycsp check $(EXAMPLE) build/demo-answer.txt
 
+# As root, or where sudo asks for no password, as on hosted runners.
+APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n) apt-get
+
 # SolutionChecker, which confirms XCSP3 answers, needs Java; where it cannot be installed those tests are skipped.
 java: ## a Java runtime for the tests of XCSP3, where it may be installed
-	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -y -q default-jre-headless; } \
+	@command -v java >/dev/null || { $(APT) update -q && $(APT) install -y -q default-jre-headless; } \
 	  || echo "no Java: the tests that need SolutionChecker are skipped"
 
 # MiniZinc, and Gecode to check solutions with, which Debian has in the same package; where it cannot be installed the
 # round trips are skipped.
 minizinc: ## MiniZinc for the tests of fzn-anycsp, where it may be installed
-	@command -v minizinc >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -y -q minizinc; } \
+	@command -v minizinc >/dev/null || { $(APT) update -q && $(APT) install -y -q minizinc; } \
 	  || echo "no MiniZinc: the tests that need it are skipped"
 
 # A browser for the tests of the page; where it cannot be installed those are skipped.
 chromium: ## Chromium for the tests of anycsp serve, where it may be installed
-	@command -v chromedriver >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && apt-get install -y -q chromium chromium-driver; } \
+	@command -v chromedriver >/dev/null || { $(APT) update -q && $(APT) install -y -q chromium chromium-driver; } \
 	  || echo "no Chromium: the tests that need a browser are skipped"
 
 test: install java minizinc chromium ## all tests, the fast ones first
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
-check: install ## format, lint and types; changes nothing
+check: install ## format, lint, types and the schema of hosted workflows; changes nothing
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 format: install ## format the code and fix what the linter can
 	$(BIN)/ruff format

@@ -1,11 +1,23 @@
 """`auto`: every distribution gets the model trained on it; search, strategy and model agree on what a problem is."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from anycsp import Problem, distributions
 from anycsp.distributions.sat import random_formula
-from anycsp.model.structure import Kind, coloring_graph, cut_graph, is_decision, kind_of, may_be_satisfiable, pair_graph
+from anycsp.model.builders import formula_problem
+from anycsp.model.structure import (
+    Kind,
+    coloring_graph,
+    cut_graph,
+    is_decision,
+    is_modelled,
+    kind_of,
+    may_be_satisfiable,
+    pair_graph,
+)
 from anycsp.search.choose import choose_model, choose_strategy
 
 
@@ -34,6 +46,37 @@ def test_strategy_and_model_agree_on_which_formulas_may_be_satisfiable(arity: in
         assert (choose_strategy(formula), choose_model(formula)) == (
             ("probsat", "sat") if expected else ("annealing", "maxsat")
         )
+
+
+def test_a_modelled_formula_is_a_decision_however_dense() -> None:
+    """At least one and at most one of nine, again and again: 11 clauses a variable, and all can hold."""
+    rows = [list(range(9 * k + 1, 9 * k + 10)) for k in range(9)]
+    clauses = [*rows, *([-a, -b] for row in rows for a, b in combinations(row, 2))] * 3
+    lengths = [len(clause) for clause in clauses]
+    offsets, literals = np.cumsum([0, *lengths]), np.array([literal for clause in clauses for literal in clause])
+    problem = formula_problem(81, offsets, literals)
+    assert is_modelled(problem)
+    assert may_be_satisfiable(problem)
+    assert is_decision(problem)
+
+
+def test_a_drawn_formula_is_none_where_a_literal_was_drawn_twice() -> None:
+    rng = np.random.default_rng(0)
+    literals = rng.integers(1, 51, 1200) * rng.choice([-1, 1], 1200)
+    problem = formula_problem(50, np.arange(401) * 3, literals)
+    assert len({len(problem.blocks[0].scope_of(row)) for row in range(len(problem.blocks[0]))}) > 1
+    assert not is_modelled(problem)
+    assert not is_decision(problem)
+
+
+def test_a_weight_makes_a_colouring_no_decision() -> None:
+    for weight, expected in ((1, True), (2, False)):
+        problem = Problem()
+        x = problem.add_variables(3, range(3))
+        for a, b in combinations(x, 2):
+            problem.add(a != b, weight=weight)
+        assert kind_of(problem) is Kind.COLORING
+        assert is_decision(problem) is expected
 
 
 @pytest.mark.parametrize("terms", [{"weight": 2.0}, {"hard": True}])

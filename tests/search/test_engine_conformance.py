@@ -319,6 +319,7 @@ def test_the_answer_is_the_answer_counted(search: str, seed: int) -> None:
     assert (first.status == "satisfied") == (first.violated == 0)
     assert (first.search, first.seed, first.runs) == (search, seed, 2)
     assert first.best_step <= first.steps <= 30
+    assert first.best_seconds <= first.seconds
     assert first.assignment == again.assignment
 
 

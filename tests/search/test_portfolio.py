@@ -11,6 +11,7 @@ from random_problems import random_problem
 
 from anycsp import Problem, native, solve
 from anycsp.graph import compile_graph
+from anycsp.model.builders import formula_problem
 from anycsp.model.expressions import maximum, minimum
 from anycsp.model.objective import Objective
 from anycsp.model.structure import Kind, kind_of
@@ -253,3 +254,37 @@ def test_binary_tables_that_share_relations_are_raced() -> None:
         assert not looks_random(problem)
         assert len(choose_schedule(problem, compile_graph(problem), decision=True).shares) > 2
         assert solve(problem, search="local", time_limit=5, seed=seed, threads=1).violated == 0
+
+
+# ── formulas that somebody modelled ──────────────────────────────────────────────────────────────────
+
+
+def modelled(clauses: list[list[int]]) -> Problem:
+    offsets, literals = np.cumsum([0, *map(len, clauses)]), np.concatenate(clauses)
+    return formula_problem(int(np.abs(literals).max()), offsets, literals)
+
+
+def at_most_one(literals: list[int]) -> list[list[int]]:
+    return [[-a, -b] for a, b in combinations(literals, 2)]
+
+
+def test_a_sudoku_in_clauses_is_no_max_sat() -> None:
+    """It is far denser than a formula drawn at random that can be satisfied."""
+    clues = "4.....8.5.3..........7......2.....6.....8.4......1.......6.3.7.5..2.....1.4......"
+    cell = np.arange(1, 730).reshape(9, 9, 9)
+    boxes = [cell[r : r + 3, c : c + 3].reshape(9, 9) for r in (0, 3, 6) for c in (0, 3, 6)]
+    units = [unit[:, v].tolist() for unit in [*cell, *cell.swapaxes(0, 1), *boxes] for v in range(9)]
+    units += cell.reshape(81, 9).tolist()
+    clauses = [clause for unit in units for clause in [unit, *at_most_one(unit)]]
+    clauses += [[int(cell[k // 9, k % 9, int(clue) - 1])] for k, clue in enumerate(clues) if clue != "."]
+    result = solve(modelled(clauses), search="local", time_limit=10, threads=1)
+    assert result.status == "satisfied"
+
+
+def test_the_search_of_a_modelled_formula_ends_at_a_proof() -> None:
+    """Seven pigeons in six holes."""
+    holes = np.arange(1, 43).reshape(7, 6)
+    clauses = [*holes.tolist(), *(clause for hole in holes.T.tolist() for clause in at_most_one(hole))]
+    result = solve(modelled(clauses), search="local", time_limit=30, threads=1)
+    assert result.status == "unsatisfiable"
+    assert result.seconds < 15

@@ -61,11 +61,25 @@ def is_boolean(problem: Problem) -> bool:
     return bool((problem.domains.sizes <= 2).all())
 
 
+ONE_LENGTH = 0.9
+"""The part of clauses that have the longest's length in a formula drawn with one length: a literal drawn twice makes
+some of them shorter."""
+
+
+def is_modelled(problem: Problem) -> bool:
+    """Whether a formula was written, not drawn: long clauses among shorter ones, as in "at least one of these, and no
+    two of them", or nothing but literals."""
+    lengths = np.concatenate([block.arity for block in problem.blocks])
+    longest = int(lengths.max(initial=0))
+    return longest <= 1 or (longest > 2 and bool((lengths == longest).mean() < ONE_LENGTH))
+
+
 def may_be_satisfiable(problem: Problem) -> bool:
     """Whether a formula is meant to be satisfied and not too dense for it; otherwise it is Max-SAT.
 
-    Dense means beyond the first-moment bound: a random assignment satisfies a clause of length k with probability
-    1 − 2^−k, so above Σ −ln(1 − 2^−k) = n ln 2 a random formula has less than one satisfying assignment on average
+    Somebody's model is never too dense. Of others, which may be drawn at random or be cuts, dense means beyond the
+    first-moment bound: a random assignment satisfies a clause of length k with probability 1 − 2^−k, so above
+    Σ −ln(1 − 2^−k) = n ln 2 a random formula has less than one satisfying assignment on average
     (3-SAT: 5.19 clauses per variable; the threshold itself, 4.27, is known for few lengths and for no mixture of them).
     Clauses of unequal weight or hardness say that not all of them are expected to hold.
     """
@@ -73,6 +87,8 @@ def may_be_satisfiable(problem: Problem) -> bool:
     weights = np.concatenate([block.terms.weight for block in blocks]) if blocks else np.ones(1)
     if (weights != 1).any() or (any(block.terms.hard.any() for block in blocks) and not problem.scoring.all_required):
         return False
+    if is_modelled(problem):
+        return True
     expected = sum(float(-np.log1p(-(0.5 ** block.arity[block.arity > 0])).sum()) for block in blocks)
     return expected < problem.num_variables * math.log(2)
 
@@ -80,7 +96,7 @@ def may_be_satisfiable(problem: Problem) -> bool:
 def is_decision(problem: Problem) -> bool:
     """Whether everything is meant to be satisfied: where all is required. Otherwise not where violated weight is what
     is optimised (a cut, a cost), not a formula too dense to be satisfiable, and not wishes alone. Formulas, colourings
-    and binary tables also come from files that know no required constraints, so there weights alone do not tell."""
+    and binary tables also come from files that know no required constraints, so there a weight of 1 does not tell."""
     if problem.scoring.all_required:
         return True
     if problem.objective is not None and problem.objective.is_violated_weight:
@@ -89,7 +105,10 @@ def is_decision(problem: Problem) -> bool:
     if kind in (Kind.TABLES, Kind.STRUCTURED):
         blocks = _nonempty(problem)
         return not blocks or any(block.terms.hard.any() for block in blocks)
-    return kind is not Kind.CUT and (kind is not Kind.FORMULA or may_be_satisfiable(problem))
+    if kind is Kind.FORMULA:
+        return may_be_satisfiable(problem)
+    hard = any(block.terms.hard.any() for block in problem.blocks)
+    return kind is not Kind.CUT and (hard or all((block.terms.weight == 1).all() for block in problem.blocks))
 
 
 # ── the objects of one problem class, seen in a general problem ──────────────────────────────────────

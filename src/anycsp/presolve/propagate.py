@@ -29,7 +29,7 @@ from anycsp.model.expressions import scope_of
 from anycsp.model.lowering import TABLE_LIMIT
 from anycsp.model.problem import Problem
 from anycsp.model.program import Program
-from anycsp.model.structure import Kind, is_decision, kind_of
+from anycsp.model.structure import Kind, is_decision, is_modelled, kind_of
 from anycsp.presolve.equations import restrict_by_equations
 from anycsp.presolve.network import propagation_network, required
 
@@ -37,6 +37,8 @@ IntArray = npt.NDArray[np.int64]
 
 LARGEST = 1_000_000
 """Edges beyond which nothing is propagated beforehand: the search's own tree does it, without a second copy."""
+LARGEST_FORMULA = 5_000_000
+"""The same for formulas: their propagators are the clauses, and literals by themselves often decide most variables."""
 SHARE = 0.05
 """The part of the time limit that propagation and probing may take together."""
 PROBED = (Kind.STRUCTURED, Kind.TABLES)
@@ -79,16 +81,20 @@ class Propagation:
 
 def is_propagated(problem: Problem) -> bool:
     """Whether values may go, and some may: hard constraints exclude what they exclude, and so do all the constraints of
-    a decision. Formulas, binary tables and colourings are as often about violating least, so only their hard
-    constraints count, and only where one of them decides something by itself; otherwise nothing follows."""
+    a decision. Binary tables, colourings and formulas that nobody modelled are as often about violating least, so only
+    their hard constraints count, and only where one of them decides something by itself; otherwise nothing follows."""
     if not native.available() or not problem.num_constraints:
         return False
-    if sum(int(problem.domain_sizes[block.scope].sum()) for block in problem.blocks) > LARGEST:
+    kind = kind_of(problem)
+    largest = LARGEST_FORMULA if kind is Kind.FORMULA else LARGEST
+    if sum(int(problem.domain_sizes[block.scope].sum()) for block in problem.blocks) > largest:
         return False
     optimised = problem.objective is not None and problem.objective.expression is not None
     hard = any(block.terms.hard.any() for block in problem.blocks) and (optimised or not problem.scoring.all_required)
-    if kind_of(problem) in PROBED:
+    if kind in PROBED:
         return hard or is_decision(problem)
+    if kind is Kind.FORMULA and is_modelled(problem) and is_decision(problem):
+        return any((block.arity == 1).any() for block in problem.blocks)
     return hard and (optimised or any((block.terms.hard & (block.arity == 1)).any() for block in problem.blocks))
 
 

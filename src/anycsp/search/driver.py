@@ -145,7 +145,8 @@ def drive(
                 best = candidate._replace(hard=best.hard)
                 trace[-1], improved = trace_point(best, bound), True
         assert best is not None, "an engine reports its starting assignment as its first improvement"
-        elapsed = clock.now() - began
+        # An engine's clock starts before this one: nothing was found after the end.
+        elapsed = max(clock.now() - began, best.seconds)
         if callback is not None:
             if improved:
                 found = partial(whole, engine.best_positions()[best.run].copy())

@@ -11,7 +11,7 @@ import numpy as np
 from anycsp.deadline import OutOfTime
 from anycsp.engine import Engine
 from anycsp.graph import compile_graph
-from anycsp.model.structure import is_decision, kind_of
+from anycsp.model.structure import Kind, is_decision, is_modelled, kind_of
 from anycsp.neural.engine import neural_engine
 from anycsp.neural.models import Model
 from anycsp.neural.pairs import PairsEngine, in_pairs
@@ -140,7 +140,9 @@ def portfolio(
         )
     threads = plan.threads if raced else 1
     by_steps, retreat = options.steps is not None, None if bounded is None else bounded.retreat
-    ends_at_proof = kind_of(prepared.problem) not in prior.MINIMISED
+    kind, whole = kind_of(prepared.problem), prepared.whole
+    asked = whole.scoring.all_required or (kind is Kind.FORMULA and is_modelled(whole) and is_decision(whole))
+    ends_at_proof = asked or kind not in prior.MINIMISED
     return Portfolio(
         graph, tree, shares.get("tree", 0.0), members, threads,
         invariants=invariants, by_steps=by_steps, retreat=retreat, ends_at_proof=ends_at_proof, leader=heuristic.leader,

@@ -167,4 +167,5 @@ RACED = frozenset({Kind.STRUCTURED, Kind.TABLES})
 """Kinds on which no strategy leads."""
 
 MINIMISED = frozenset({Kind.FORMULA, Kind.BINARY})
-"""Kinds that are as often Max-SAT and MaxCSP as decisions: a proof that not all can hold does not end their search."""
+"""Kinds that are as often Max-SAT and MaxCSP as decisions: a proof that not all can hold does not end their search,
+unless all is required or somebody modelled the formula."""

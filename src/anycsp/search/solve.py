@@ -232,7 +232,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         return result
     return replace(
         result,
-        status=_status_of_descent(descent, options, outcome, counted),
+        status=_status_of_descent(descent, plan, outcome, counted),
         best_step=descent.step,
         best_seconds=descent.seconds,
         found_by=descent.found_by,
@@ -251,13 +251,12 @@ def _unweighted(point: TracePoint, objective: Objective) -> TracePoint:
     return point._replace(violated=0, violated_weight=0.0, objective=value)
 
 
-def _status_of_descent(descent: Descent, options: SearchOptions, outcome: Outcome, counted: Violation) -> str:
-    """`auto` claims its proofs, whichever part of it found them: the tree, also where CP-SAT is not beside it. An
-    auxiliary variable of a file that no constraint binds to its definition may make a solution none, once it is what
-    defines it."""
+def _status_of_descent(descent: Descent, plan: Plan, outcome: Outcome, counted: Violation) -> str:
+    """Exact search claims its proofs, whichever part of it found them. An auxiliary variable of a file that no
+    constraint binds to its definition may make a solution none, once it is what defines it."""
     if counted.violated:
         return "interrupted" if outcome.interrupted else "best-effort"
-    if descent.proved and options.search == "auto":
+    if descent.proved and plan.search == "auto":
         return "optimal"
     return "interrupted" if outcome.interrupted else "satisfied"
 
