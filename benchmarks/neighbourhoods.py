@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from anycsp import Problem, solve
+from anycsp.bench.machine import commit, hardware
 from anycsp.model.expressions import all_of, any_of, element, total
 
 SYSTEMS = ("auto", "exact", "local")
@@ -174,7 +175,8 @@ def run(name: str, system: str, seed: int, seconds: float, problem: Problem) -> 
     if problem.objective is not None:
         value = result.objective["value"] if result.objective and result.violated == 0 else None
     record = {"problem": name, "system": system, "seed": seed, "limit": seconds, "value": value}
-    return record | {"status": result.status, "found_by": result.found_by, "seconds": round(result.best_seconds, 2)}
+    record |= {"status": result.status, "found_by": result.found_by, "seconds": round(result.best_seconds, 2)}
+    return record | {"commit": commit(), "hardware": hardware()}
 
 
 def table(records: list[dict[str, Any]]) -> str:

@@ -23,8 +23,10 @@ from typing import Any
 from solvers import Budget, measured
 
 from anycsp.bench.experiments.randcsp import graphs
+from anycsp.bench.machine import commit, hardware
 
 VERTICES = 1024
+OWN = f"{sys.executable} -m anycsp"
 PUBLISHED = {
     3: {3.32: 1.0, 3.5: 1.0, 3.68: 1.0, 3.86: 1.0, 4.04: 1.0, 4.22: 1.0, 4.4: 0.9975, 4.58: 0.85, 4.76: 0.0, 4.94: 0.0},
     5: {9.9: 1.0, 10.3: 1.0, 10.7: 1.0, 11.1: 1.0, 11.5: 1.0, 11.9: 1.0, 12.3: 1.0, 12.7: 1.0, 13.1: 0.895, 13.5: 0.0},
@@ -62,8 +64,13 @@ def load(path: Path | None) -> dict[tuple[Any, ...], dict[str, Any]]:
     return found
 
 
+def origin(command: str) -> dict[str, str]:
+    """What the runs of a program hold for; the commit of another program than this checkout's is not known."""
+    return {"commit": commit(), "hardware": hardware()} if command == OWN else {"hardware": hardware()}
+
+
 def run(args: argparse.Namespace) -> None:
-    known = load(args.out)
+    known, facts = load(args.out), origin(args.anycsp)
     published = PUBLISHED[args.colors] if args.vertices == VERTICES else {}
     print(f"{args.colors} colours, N = {args.vertices}, {args.count} graphs each, {args.time_limit:g} s, one thread")
     print("| mean degree | solved | share | focused search, 625 N² steps | median seconds of solved |")
@@ -77,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
             if key not in known:
                 with tempfile.TemporaryDirectory() as folder:
                     proper, wall = solved(args.vertices, edges, args, Path(folder))
-                known[key] = {"key": key, "solved": proper, "wall": round(wall, 3)}
+                known[key] = {"key": key, "solved": proper, "wall": round(wall, 3), **facts}
                 if args.out:
                     with args.out.open("a") as journal:
                         journal.write(json.dumps(known[key]) + "\n")
@@ -101,7 +108,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)), help="all runs on this core")
     parser.add_argument("--megabytes", type=int, default=4096, help="memory of each run")
-    parser.add_argument("--anycsp", default=f"{sys.executable} -m anycsp", metavar="COMMAND", help="our own program")
+    parser.add_argument("--anycsp", default=OWN, metavar="COMMAND", help="our own program")
     parser.add_argument(
         "--out", type=Path, metavar="FILE.jsonl", help="finished runs; those found there are not repeated"
     )

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from textwrap import shorten
+from typing import Any
 
 import neighbourhoods
 import speed
@@ -27,8 +28,9 @@ from randcsp import PUBLISHED
 
 from anycsp.bench.journal import FILE, read_records
 from anycsp.bench.report.page import Bullets, Document, Heading, Paragraph, Part, Table, markdown
-from anycsp.bench.report.results import Results, Trial
-from anycsp.bench.report.summary import BESIDE_PAPER, BEST_SYSTEM, NETWORK_ALONE, Comparison, comparisons, not_run
+from anycsp.bench.report.quoted import THE_PAPER, paper_table
+from anycsp.bench.report.results import Results, Trial, shown
+from anycsp.bench.report.summary import BEST_SYSTEM, NETWORK_ALONE, Comparison, comparisons, not_run
 from anycsp.bench.report.tables import main_table, newest_table, size
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,7 +38,8 @@ RECORDS = ROOT / "research" / "records"
 PAGE = ROOT / "docs" / "results.md"
 
 INTRODUCTION = """
-Every table says under which limits and on which commit it was measured. Below it stands the command that repeats it.
+Every table says under which limits and on which commit it was measured, or that the commit was not recorded. Below it
+stands the command that repeats it.
 Every answer was recounted by code that shares nothing with the search.
 """
 
@@ -59,8 +62,31 @@ has everything else that was tried.
 class Section:
     title: str
     records: Path
-    command: str
+    commands: Callable[[Path], Sequence[str]]
+    """What makes the records: from the records themselves, where those say how they were made."""
     parts: Callable[[Path], Sequence[Part]]
+
+    def repeated_by(self) -> str:
+        return ", then ".join(f"`{command}`" for command in self.commands(self.records))
+
+
+def always(*commands: str) -> Callable[[Path], Sequence[str]]:
+    """Commands that depend on no record."""
+    return lambda records: commands
+
+
+def origin(records: Sequence[dict[str, Any]]) -> str:
+    """On which commits and machines; runs of a time when that was not written down are counted, not guessed."""
+    said, unknown = [], []
+    for fact in ("commit", "hardware"):
+        known = sorted({record[fact] for record in records if fact in record})
+        missing = sum(fact not in record for record in records)
+        partly = f", not recorded for {missing} of {len(records)} runs" if missing else ""
+        if known:
+            said.append(f"{fact} {', '.join(known)}{partly}")
+        else:
+            unknown.append(fact)
+    return "; ".join([*said, f"{' and '.join(unknown)} not recorded"] if unknown else said)
 
 
 # ── the experiments of `anycsp bench` ────────────────────────────────────────────────────────────
@@ -92,13 +118,13 @@ BEHIND, BEHIND_QUOTED = "†", "‡"
 
 
 def standing(trial: Trial) -> list[Part]:
-    """How often we lose, in the first sentence; then every comparison, a row per group of instances."""
+    """How often we lose, where and to whom, in the first sentence; then every comparison, a row per group."""
     found = comparisons(trial)
     compared = [c for c in found if c.rival_score is not None]
     lost = sum(c.lost for c in compared)
     number = f"{len(compared)} comparison{'s' if len(compared) > 1 else ''}"
     if lost:
-        lead = f"We lose {lost} of {number}."
+        lead = f"We lose {lost} of {number}: {losses(compared)}."
     elif compared:
         lead = f"Nobody is ahead of us in {number}."
     else:
@@ -109,32 +135,48 @@ def standing(trial: Trial) -> list[Part]:
     return parts
 
 
+def losses(compared: Sequence[Comparison]) -> str:
+    """To the best of those ahead: "the network alone to CP-SAT on 4CNF and 5CNF, and to quoted ANYCSP everywhere"."""
+    where: dict[str, dict[str, list[str]]] = {}
+    for c in compared:
+        if c.lost:
+            where.setdefault(c.ours, {}).setdefault(f"quoted {c.rivals}" if c.quoted else c.rivals, []).append(c.group)
+    all_groups = {c.group for c in compared}
+    said = []
+    for ours, to in where.items():
+        parts = [
+            f"to {rivals} " + ("everywhere" if len(groups) == len(all_groups) > 1 else f"on {_and(groups)}")
+            for rivals, groups in to.items()
+        ]
+        said.append(f"{ours} " + ", and ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))))
+    return "; ".join(said)
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
 def side_by_side(trial: Trial, found: Sequence[Comparison]) -> Table:
-    """A row per group: what we reach, what the best of the others does, and the paper's network."""
+    """A row per group: what we reach, what the best of the others that ran does, and the best of the quoted rows."""
     rows = []
     for group in dict.fromkeys(c.group for c in found):
-        by = {c.ours: c for c in found if c.group == group}
-        alone, best, paper = by.get(NETWORK_ALONE), by.get(BEST_SYSTEM), by.get(BESIDE_PAPER)
-        measured = alone or best
-        rival = measured.rival_score if measured else None
-        mark = f" {BEHIND_QUOTED}" if paper and paper.lost else ""
-        rows.append(
-            [
-                f"{group} ({size(trial, group)})",
-                _reached(alone) + mark,
-                _reached(best or alone),
-                "–" if measured is None or rival is None else f"{rival:.4g}, {measured.rivals}",
-                "–" if paper is None else f"{paper.rival_score:.4g}",
-            ]
-        )
-    header = ["instances", NETWORK_ALONE, BEST_SYSTEM, "best of the others that ran", f"{BESIDE_PAPER}, quoted"]
-    cells = "".join(cell for row in rows for cell in row)
-    keys = {BEHIND: "a system that ran is ahead", BEHIND_QUOTED: "a system that the paper quotes is ahead"}
-    return Table(header, rows, "; ".join(f"{mark} {meaning}" for mark, meaning in keys.items() if mark in cells))
-
-
-def _reached(comparison: Comparison | None) -> str:
-    return "–" if comparison is None else f"{comparison.score:.4g}" + (f" {BEHIND}" if comparison.lost else "")
+        measure = trial.experiment.measures[group]
+        mine = [c for c in found if c.group == group]
+        reached = {}
+        for c in mine:
+            mark = (BEHIND_QUOTED if c.quoted else BEHIND) if c.lost else ""
+            reached[c.ours] = " ".join(filter(None, (reached.get(c.ours) or shown(c.score, measure), mark)))
+        alone = reached.get(NETWORK_ALONE, "–")
+        cells = [alone, reached.get(BEST_SYSTEM, alone)]
+        for quoted in (False, True):  # the same rivals stand beside both of ours
+            rival = next((c for c in mine if c.quoted == quoted and c.rival_score is not None), None)
+            cells.append(f"{shown(rival.rival_score, measure)}, {rival.rivals}" if rival else "–")
+        rows.append([f"{group} ({size(trial, group)})", *cells])
+    source = (paper_table(trial.experiment.name) or {"source": THE_PAPER})["source"]
+    header = ["instances", NETWORK_ALONE, BEST_SYSTEM, "best of the others that ran", f"best row quoted from {source}"]
+    text = "".join(cell for row in rows for cell in row)
+    keys = {BEHIND: "a system that ran is ahead", BEHIND_QUOTED: "a quoted row is ahead"}
+    return Table(header, rows, "; ".join(f"{mark} {meaning}" for mark, meaning in keys.items() if mark in text))
 
 
 # ── structured models ────────────────────────────────────────────────────────────────────────────
@@ -207,8 +249,8 @@ def wrong_answers(wrong: Sequence[tuple[str, str, str]]) -> list[Part]:
 def fifty_graphs(file: Path) -> list[Part]:
     counted: dict[tuple[int, float], list[bool]] = {}
     limits, searches = set(), set()
-    for line in file.read_text().splitlines():
-        record = json.loads(line)
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    for record in records:
         colors, _, degree, _, search, _, limit, _ = record["key"]
         counted.setdefault((colors, degree), []).append(record["solved"])
         limits.add(limit)
@@ -222,11 +264,10 @@ def fifty_graphs(file: Path) -> list[Part]:
         rows.append(
             [f"{colors} colours, c = {degree:g}", f"{sum(solved)} / {len(solved)}", f"{ours:.1%}", f"{theirs:.1%}"]
         )
-    lead = f"We solve a smaller share than its focused search at {', '.join(behind)}." if behind else ""
-    footer = (
-        f"N = 1024, {', '.join(searches)} search, {', '.join(f'{limit:g} s' for limit in limits)}, one thread, seed 0."
-    )
-    lead = lead or "No published share is above ours."
+    lead = f"We solve a smaller share than its focused search at {_and(behind)}." if behind else ""
+    footer = f"N = 1024, {', '.join(searches)} search, {', '.join(f'{limit:g} s' for limit in limits)}, one thread, "
+    footer += f"seed 0; {origin(records)}."
+    lead = lead or "Its focused search with 625 N² steps solves no larger share."
     header = ["graphs", "solved", "share", "focused search, 625 N² steps, 400 graphs (published)"]
     return [Paragraph(lead), Table(header, rows, footer)]
 
@@ -256,7 +297,7 @@ def beside(file: Path) -> list[Part]:
         lead += f" Not measured yet: {', '.join(missing)}."
     seeds, limits = {r["seed"] for r in records}, {r["limit"] for r in records}
     limit = ", ".join(f"{limit:g} s" for limit in limits)
-    footer = f"Mean value of {len(seeds)} seeds, {limit}, one thread; less is better."
+    footer = f"Mean value of {len(seeds)} seeds, {limit}, one thread; less is better; {origin(records)}."
     return [Paragraph(lead), Table(["problem", *neighbourhoods.SYSTEMS], rows, footer)]
 
 
@@ -297,6 +338,18 @@ def tuning(file: Path) -> list[Part]:
     return [Paragraph(lead), Table(header, rows, footer)]
 
 
+def tuning_commands(file: Path) -> list[str]:
+    """A command per time that families were tuned for, on so many instances as judged them."""
+    families: dict[tuple[float, int], list[str]] = {}
+    for record in tuned.read(file):
+        minutes = record["settings"]["provenance"]["minutes"]
+        families.setdefault((minutes, len(record["default"])), []).append(record["family"])
+    return [
+        f"python benchmarks/tuned.py --out DIR --minutes {minutes:g} --instances {instances} --only {' '.join(names)}"
+        for (minutes, instances), names in families.items()
+    ] or ["python benchmarks/tuned.py --out DIR"]
+
+
 # ── speed of the network ─────────────────────────────────────────────────────────────────────────
 
 
@@ -324,45 +377,49 @@ SECTIONS = (
     Section(
         "Structured models",
         RECORDS / "structured",
-        "python benchmarks/structured.py --out research/records/structured",
+        always("python benchmarks/structured.py --out research/records/structured"),
         structured_models,
     ),
     Section(
         "Everybody on the same footing: 30 s, one thread",
         RECORDS / "standard",
-        f"anycsp bench {' '.join(STANDARD)} --budget standard --jobs 1 --data DATA "
-        "--models benchmarks/models --out research/records/standard",
+        always(
+            f"anycsp bench {' '.join(STANDARD)} --budget standard --jobs 1 --data DATA "
+            "--models benchmarks/models --out research/records/standard"
+        ),
         standard,
     ),
     Section(
         "RandCSPBench: fifty graphs each",
         RECORDS / "randcsp.jsonl",
-        "python benchmarks/randcsp.py --colors 3 --degrees 4.40 4.58 --out research/records/randcsp.jsonl, "
-        "then --colors 5 --degrees 12.7 13.1",
+        always(
+            "python benchmarks/randcsp.py --colors 3 --degrees 4.40 4.58 --out research/records/randcsp.jsonl",
+            "python benchmarks/randcsp.py --colors 5 --degrees 12.7 13.1 --out research/records/randcsp.jsonl",
+        ),
         fifty_graphs,
     ),
     Section(
         "Exact search beside local search",
         RECORDS / "neighbourhoods.jsonl",
-        "taskset -c 1 python benchmarks/neighbourhoods.py --out research/records/neighbourhoods.jsonl",
+        always("taskset -c 1 python benchmarks/neighbourhoods.py --out research/records/neighbourhoods.jsonl"),
         beside,
     ),
     Section(
         "What tuning gains",
         RECORDS / "tuned.jsonl",
-        "python benchmarks/tuned.py --out DIR --minutes 20",
+        tuning_commands,
         tuning,
     ),
     Section(
         "Speed of the network's step",
         RECORDS / "speed.json",
-        "python benchmarks/speed.py --hidden 32 --threads 1 --json research/records/speed.json",
+        always("python benchmarks/speed.py --hidden 32 --threads 1 --json research/records/speed.json"),
         step_speed,
     ),
     Section(
         "The paper's budget",
         ROOT / "research" / "reports" / "paper",
-        "anycsp bench rb50 coloring gset satlib --budget paper --data DATA --out research/reports/paper",
+        always("anycsp bench rb50 coloring gset satlib --budget paper --data DATA --out research/reports/paper"),
         experiments,
     ),
 )
@@ -374,10 +431,10 @@ def page() -> str:
     absent = []
     for section in SECTIONS:
         if not section.records.exists():
-            absent.append(f"{section.title}: `{section.command}`")
+            absent.append(f"{section.title}: {section.repeated_by()}")
             continue
         document.add(Heading(2, section.title), *section.parts(section.records))
-        document.add(Paragraph(f"To repeat it: `{section.command}`"))
+        document.add(Paragraph(f"To repeat it: {section.repeated_by()}"))
     if absent:
         document.add(Heading(2, "Not measured yet"), Bullets(absent))
     return markdown(document)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from anycsp.bench.experiment import SOLVING
 from anycsp.bench.experiments import EXPERIMENTS
 from anycsp.bench.journal import Journal
 from anycsp.bench.report import figures, write_report
@@ -57,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for group in experiment.groups:
                 for rank, solver in enumerate(experiment.solvers):
                     # The later a system is listed, the better it is: ours, listed first, lose.
-                    violated = 0.0 if experiment.measures[group] == "solved" and rank else float(20 - rank)
+                    violated = 0.0 if experiment.measures[group] in SOLVING and rank else float(20 - rank)
                     journal.append(entry(experiment.name, group, f"instance of {group}", solver, violated))
         frames = [[(i + j + t) % 2 for i in range(4) for j in range(4)] for t in range(5)]
         journal.append(entry("grid", "grid", "instance of grid", "anycsp:coloring", 0.0, frames=frames))
@@ -123,10 +127,13 @@ def test_a_loss_to_a_system_that_is_only_quoted_is_said_too(tmp_path: Path) -> N
         journal.append(entry("coloring", "chi<10", "myciel3", "anycsp:coloring", 0.0))
         journal.append(entry("satlib", "SL250", "uf250-01", "anycsp:sat", 1.0))
     text = write_report(tmp_path)[0].read_text()
-    assert "**We lose.** chi>=10: 0 of 1, the paper's network 1 on the same graphs" in text
-    assert "ahead of ours: ANYCSP 1, Picat 1, HybridEA 1" in text
-    assert "- chi<10: 1 of 1, the paper's network 1 on the same graphs" in text
-    assert "**We lose.** SL250: 0 of 1, the paper's network 0.99 of 1 on its own instances" in text
+    alone = "the network alone reaches"
+    best = "the best quoted row 1 of 1 (ANYCSP, Picat, HybridEA) on the same graphs"
+    assert f"**We lose.** chi>=10: {alone} 0 of 1 (anycsp neural (coloring)), {best}; ahead of ours: ANYCSP 1" in text
+    assert "ahead of ours: ANYCSP 1, Picat 1, HybridEA 1 (quoted from the paper, with its budget)." in text
+    assert f"- chi<10: {alone} 1 of 1 (anycsp neural (coloring)), the best quoted row 1 of 1 (ANYCSP, " in text
+    best = "the best quoted row 0.99 of 1 (ANYCSP) on its own instances"
+    assert f"**We lose.** SL250: {alone} 0 of 1 (anycsp neural (sat)), {best}; ahead of ours" in text
 
 
 def test_systems_without_a_record_keep_a_row_and_are_named(tmp_path: Path) -> None:
@@ -221,3 +228,127 @@ def test_the_papers_instance_tables_give_its_summary_tables() -> None:
                 assert not values
             else:
                 assert sum(values) / len(values) == pytest.approx(odd.get((system, group), printed), abs=0.006)
+
+
+# ── RandCSPBench, where not every instance has a solution ────────────────────────────────────────
+
+
+def colourings(solved: dict[str, Iterable[int]], group: str, count: int) -> list[dict[str, Any]]:
+    """Records of some systems on `count` graphs, of which each colours those named."""
+    return [
+        entry("randcsp", group, f"graph {number}", system, 0.0 if number in mine else 2.0)
+        for system, mine in solved.items()
+        for number in range(1, count + 1)
+    ]
+
+
+@pytest.fixture
+def randcsp(tmp_path: Path) -> Path:
+    with Journal(tmp_path) as journal:
+        for record in [
+            *colourings({"anycsp:coloring": [1], "anycsp:local": [1, 2, 3, 4]}, "3-col c=4.58", 5),
+            *colourings({"anycsp:coloring": [1], "anycsp:local": [1, 2], "cadical": [2, 3]}, "3-col N<=256", 5),
+            *colourings({"anycsp:coloring": [], "cadical": []}, "5-col N<=256", 5),
+        ]:
+            journal.append(record)
+        note = {"status": "no answer", "note": "claims there is no solution"}
+        for number in (2, 4):  # others have coloured the first, nobody the second
+            journal.append(entry("randcsp", "3-col N<=256", f"graph {number}", "cp-sat", 2.0, **note))
+    return tmp_path
+
+
+def test_shares_are_percentages_with_their_count_beside_quoted_percentages(randcsp: Path) -> None:
+    text = section(write_report(randcsp)[0].read_text(), "RandCSPBench: random colouring (quick)")
+    assert (
+        "| system |  | 3-col c=4.58 (solved, 5 instances) | 3-col N<=256 (solved, of the 3 of 5 instances that" in text
+    )
+    assert "| **anycsp neural (coloring)** | measured | 20% (1/5) | 33.3% (1/3) | none solvable |" in text
+    assert "| **anycsp local** | measured | 80% (4/5) | 66.7% (2/3) | – |" in text
+    assert "| CaDiCaL | measured | – | 66.7% (2/3) | none solvable |" in text
+    assert "| focused search (FMS) | quoted | 85% | 100% | 100% | 100% | 99.8% |" in text
+    assert "| best network | quoted | 0% | – | – |" in text
+    assert "| rPI-GNN | quoted | – | 92.5% | 73.2% |" in text
+    assert "Quoted rows are from RandCSPBench (arXiv 2602.18419), on its hardware" in text
+    assert "from the paper" not in text
+
+
+def test_losses_to_every_quoted_row_of_another_source_are_said(randcsp: Path) -> None:
+    text = write_report(randcsp)[0].read_text()
+    source = "(quoted from RandCSPBench (arXiv 2602.18419), with its budget)"
+    assert f"ahead of ours: focused search (FMS) 100%, annealing 90.3%, rPI-GNN 92.5% {source}." in text
+    best = (
+        "the best quoted row 85% (focused search (FMS)) on its own instances; ahead of ours: focused search (FMS) 85%"
+    )
+    assert f"**We lose.** 3-col c=4.58: our best system reaches 80% (anycsp local), {best} {source}." in text
+    assert "- 5-col N<=256: none of our systems has a result." in text
+
+
+def test_a_refutation_is_a_wrong_claim_only_where_somebody_has_a_solution(randcsp: Path) -> None:
+    text = write_report(randcsp)[0].read_text()
+    assert (
+        "**Wrong claim**: CP-SAT on graph 2 (randcsp, quick) says that there is no solution, but there is one." in text
+    )
+    assert "on graph 4" not in text
+
+
+# ── the page of results ──────────────────────────────────────────────────────────────────────────
+
+
+def test_the_page_says_first_where_we_lose_and_to_whom(
+    randcsp: Path, tmp_path: Path, script: Callable[[str], ModuleType]
+) -> None:
+    page = script("results_page")
+    _, _, lead, table, _, all_systems = page.experiments(randcsp)
+    assert lead.text == (
+        "We lose 5 of 6 comparisons: the network alone to CaDiCaL on 3-col N<=256, and to quoted focused search (FMS) "
+        "everywhere; our best system to quoted focused search (FMS) everywhere."
+    )
+    assert table.header[-1] == "best row quoted from RandCSPBench (arXiv 2602.18419)"
+    cells = ["33.3% † ‡", "66.7% ‡", "66.7%, CaDiCaL", "100%, focused search (FMS)"]
+    assert table.rows[1] == ["3-col N<=256 (solved, of the 3 of 5 instances that any system here solves)", *cells]
+    assert [row[0] for row in all_systems.rows][-1] == "rPI-GNN"
+
+
+def test_the_page_names_a_single_loss_by_its_column(tmp_path: Path, script: Callable[[str], ModuleType]) -> None:
+    with Journal(tmp_path) as journal:
+        for group, violated in (("4CNF", 1000.0), ("5CNF", 2000.0)):
+            journal.append(entry("max-k-sat", group, group, "anycsp:maxsat", violated))
+            journal.append(entry("max-k-sat", group, group, "satlike", 1500.0))
+    lead = script("results_page").experiments(tmp_path)[2]
+    where = "the network alone to SATLike-style on 5CNF, and to quoted ANYCSP on 5CNF"
+    assert lead.text == f"We lose 2 of 4 comparisons: {where}."
+
+
+def test_the_page_says_what_was_not_recorded(script: Callable[[str], ModuleType]) -> None:
+    origin = script("results_page").origin
+    old, new = {"solved": True}, {"commit": "abc", "hardware": "a machine"}
+    assert origin([old, old]) == "commit and hardware not recorded"
+    assert origin([new, new]) == "commit abc; hardware a machine"
+    mixed = "commit abc, not recorded for 1 of 2 runs; hardware a machine, not recorded for 1 of 2 runs"
+    assert origin([old, new]) == mixed
+
+
+def test_the_command_of_tuning_has_the_minutes_of_its_records(
+    tmp_path: Path, script: Callable[[str], ModuleType]
+) -> None:
+    page = script("results_page")
+    command = "python benchmarks/tuned.py --out DIR"
+    assert page.tuning_commands(tmp_path / "none") == [command]
+    spent = {"sat-250": 1.8, "knapsack": 0.27, "jobshop": 1.8}
+    lines = [
+        json.dumps({"family": name, "default": [[0.0]] * 20, "settings": {"provenance": {"minutes": minutes}}})
+        for name, minutes in spent.items()
+    ]
+    (tmp_path / "tuned.jsonl").write_text("\n".join(lines))
+    assert page.tuning_commands(tmp_path / "tuned.jsonl") == [
+        f"{command} --minutes 1.8 --instances 20 --only sat-250 jobshop",
+        f"{command} --minutes 0.27 --instances 20 --only knapsack",
+    ]
+
+
+@pytest.mark.parametrize(("name", "facts"), [("randcsp", {"commit", "hardware"}), ("other", {"hardware"})])
+def test_randcsp_records_say_where_they_come_from(
+    name: str, facts: set[str], script: Callable[[str], ModuleType]
+) -> None:
+    module = script("randcsp")
+    assert set(module.origin(module.OWN if name == "randcsp" else "anycsp-of-another-checkout")) == facts

@@ -21,7 +21,7 @@ from anycsp.bench.baseline import Baseline, BaselineResult, Limit, Point
 from anycsp.bench.baselines import BASELINES, ours
 from anycsp.bench.baselines.run_csp import MOST_VALUES, training_seconds
 from anycsp.bench.experiment import Instance
-from anycsp.bench.experiments import EXPERIMENTS
+from anycsp.bench.experiments import EXPERIMENTS, randcsp
 from anycsp.bench.journal import FILE, Journal, read_records
 from anycsp.bench.report import write_report
 from anycsp.bench.run import Task, execute
@@ -230,6 +230,19 @@ def test_a_folder_without_an_experiments_instances_is_an_error(tmp_path: Path) -
         if name not in ("max-k-sat", "grid", "randcsp", "rb50"):  # generated
             with pytest.raises(AnyCSPError, match=r"--data or \$ANYCSP_DATA"):
                 plan([experiment], tmp_path, "quick")
+
+
+def test_more_graphs_of_randcsp_repeat_none_of_those_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def keys() -> list[str]:
+        todo = plan([EXPERIMENTS["randcsp"]], tmp_path, "standard", solvers=["cp-sat"])
+        return [task.key for task, _ in todo.to_run] + [task.key for task, _, _ in todo.absent]
+
+    raised = keys()
+    monkeypatch.setitem(randcsp.GRAPHS, "standard", 5)
+    done = [{"key": key, "status": "ok"} for key in keys()]
+    monkeypatch.undo()
+    assert (len(done), len(raised)) == (7 * 5 + 100, 7 * 10 + 100)
+    assert plan([EXPERIMENTS["randcsp"]], tmp_path, "standard", done, solvers=["cp-sat"]).done == len(done)
 
 
 def test_a_solver_that_no_chosen_experiment_has_is_an_error(tmp_path: Path) -> None:

@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from repository import ROOT
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+from anycsp.bench.experiments import randcsp
+
+BENCHMARKS = ROOT / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def structured() -> ModuleType:
-    return _script("structured")
+def structured(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("structured")
 
 
 @pytest.fixture(scope="module")
 def solvers(structured: ModuleType) -> ModuleType:
     return sys.modules["solvers"]
-
-
-def _script(name: str) -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.remove(str(BENCHMARKS))
 
 
 def record(system: str, claim: str = "none", instance: str = "a", **facts: Any) -> dict[str, Any]:
@@ -162,14 +158,72 @@ def test_randcsp_solves_an_easy_graph() -> None:
     assert "| 3.32 | 1 / 1 | 100.0% |" in run("randcsp.py")
 
 
-def test_randcsp_draws_the_published_graphs() -> None:
-    """The number of edges is in the published file names; the draws follow one another after one seed."""
+# Edges of the benchmark's graphs, from its published result tables, by colours and vertices; a column per mean degree.
+EDGES = {
+    (3, 16): (27, 28, 29, 31, 32, 34, 35, 37, 38, 40),
+    (3, 32): (53, 56, 59, 62, 65, 68, 70, 73, 76, 79),
+    (3, 64): (106, 112, 118, 124, 129, 135, 141, 147, 152, 158),
+    (3, 128): (212, 224, 236, 247, 259, 270, 282, 293, 305, 316),
+    (3, 256): (425, 448, 471, 494, 517, 540, 563, 586, 609, 632),
+    (3, 1024): (1700, 1792, 1884, 1976, 2068, 2161, 2253, 2345, 2437, 2529),
+    (5, 16): (79, 82, 86, 89, 92, 95, 98, 102, 105, 108),
+    (5, 32): (158, 165, 171, 178, 184, 190, 197, 203, 210, 216),
+    (5, 64): (317, 330, 342, 355, 368, 381, 394, 406, 419, 432),
+    (5, 128): (634, 659, 685, 710, 736, 762, 787, 813, 838, 864),
+    (5, 256): (1267, 1318, 1370, 1421, 1472, 1523, 1574, 1626, 1677, 1728),
+    (5, 1024): (5069, 5274, 5478, 5683, 5888, 6093, 6298, 6502, 6707, 6912),
+}
+
+
+def test_randcsp_draws_the_published_graphs(script: Callable[[str], ModuleType]) -> None:
+    """M = round(cN/2) for every N and c that is generated; the draws follow one another after one seed."""
     pytest.importorskip("networkx")
-    randcsp = _script("randcsp")
-    sizes = [len(next(randcsp.graphs(1024, degree, 1))) for degree in randcsp.PUBLISHED[3]]
-    assert sizes == [1700, 1792, 1884, 1976, 2068, 2161, 2253, 2345, 2437, 2529]
-    sizes = [len(next(randcsp.graphs(1024, degree, 1))) for degree in randcsp.PUBLISHED[5]]
-    assert sizes == [5069, 5274, 5478, 5683, 5888, 6093, 6298, 6502, 6707, 6912]
+    published = script("randcsp").PUBLISHED
+    assert {vertices for _, vertices in EDGES} == {*randcsp.SMALL, randcsp.LARGE}
+    for (colors, vertices), sizes in EDGES.items():
+        degrees = randcsp.SMALL_DEGREES[colors]
+        assert degrees == tuple(published[colors])
+        assert set(randcsp.DEGREES[colors]) <= set(degrees)
+        assert sizes == tuple(round(Fraction(str(degree)) * vertices / 2) for degree in degrees)
+        for degree, size in zip(degrees, sizes, strict=True):
+            assert len(next(randcsp.graphs(vertices, degree, 1))) == size, (colors, vertices, degree)
     first, second = (edges.tolist() for edges in randcsp.graphs(64, 3.32, 2))
     assert first != second
     assert first == next(randcsp.graphs(64, 3.32, 1)).tolist()
+
+
+@pytest.mark.parametrize(("degree", "energy", "colourable"), [(3.5, 82, 319), (4.22, 364, 92)])
+def test_randcsp_graphs_have_the_published_energies(degree: float, energy: int, colourable: int) -> None:
+    """All 400 graphs of 16 vertices in three colours: the sum of their least numbers of edges in conflict, and how many
+    have none, are those of annealing in the benchmark's 3COL-summary.csv (E_mean and ProbSolv, times 400)."""
+    pytest.importorskip("networkx")
+    energies = [least_conflicts(16, edges.tolist(), 3) for edges in randcsp.graphs(16, degree, 400)]
+    assert (sum(energies), energies.count(0)) == (energy, colourable)
+
+
+def least_conflicts(vertices: int, edges: list[list[int]], colors: int) -> int:
+    """By branch and bound, the vertices with most neighbours first."""
+    neighbours: list[list[int]] = [[] for _ in range(vertices)]
+    for u, v in edges:
+        neighbours[u].append(v)
+        neighbours[v].append(u)
+    order = sorted(range(vertices), key=lambda v: -len(neighbours[v]))
+    color = [-1] * vertices
+    best = len(edges)
+
+    def extend(placed: int, conflicts: int, used: int) -> None:
+        nonlocal best
+        if conflicts >= best:
+            return
+        if placed == vertices:
+            best = conflicts
+            return
+        v = order[placed]
+        more = {c: sum(color[u] == c for u in neighbours[v]) for c in range(min(colors, used + 1))}
+        for c in sorted(more, key=more.__getitem__):
+            color[v] = c
+            extend(placed + 1, conflicts + more[c], max(used, c + 1))
+        color[v] = -1
+
+    extend(0, 0, 0)
+    return best

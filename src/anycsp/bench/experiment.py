@@ -16,8 +16,13 @@ BUDGETS: tuple[BudgetName, ...] = ("quick", "standard", "paper")
 STANDARD = Limit(30.0)
 """What every system gets in the standard budget: 30 s on one thread, whatever the experiment, so that they compare."""
 
-Measure = Literal["solved", "deviation", "violated"]
-"""What a table's cell says: instances solved; mean distance of the cut from the best known; mean violated weight."""
+Measure = Literal["solved", "share", "share of solvable", "deviation", "violated"]
+"""What a table's cell says: instances solved; the share of them, of all or of those that any system here solves; mean
+distance of the cut from the best known; mean violated weight."""
+SHARES: tuple[Measure, ...] = ("share", "share of solvable")
+"""For sets in which not every instance need have a solution."""
+SOLVING: tuple[Measure, ...] = ("solved", *SHARES)
+"""More is better; in the others less is."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from anycsp.bench.experiment import SOLVING
 from anycsp.bench.journal import Record
 from anycsp.bench.report.names import is_ours, title
 from anycsp.bench.report.results import COUNTS, Trial, ran, solved
@@ -58,7 +59,7 @@ def _styles(solvers: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 def survival(trial: Trial, path: Path) -> bool:
     """Cumulative number of instances solved by a time: the paper's survival plot."""
-    groups = [g for g in trial.groups() if trial.experiment.measures[g] == "solved"]
+    groups = [g for g in trial.groups() if trial.experiment.measures[g] in SOLVING]
     times = {s: sorted(r["best_seconds"] for g in groups for r in trial.of(s, g) if solved(r)) for s in trial.solvers()}
     times = {s: t for s, t in times.items() if t}
     if not times:
@@ -92,7 +93,7 @@ def _scale(trial: Trial, r: Record, best: float) -> float:
 
 def anytime(trial: Trial, path: Path) -> bool:
     """ECDF: the share of (instance, target) pairs reached by a time, over targets of 10% to 0.1% from the best."""
-    groups = [g for g in trial.groups() if trial.experiment.measures[g] != "solved"]
+    groups = [g for g in trial.groups() if trial.experiment.measures[g] not in SOLVING]
     best = _best_by_instance(trial, groups)
     if not best:
         return False
@@ -120,7 +121,7 @@ def anytime(trial: Trial, path: Path) -> bool:
 
 def time_to_target(trial: Trial, path: Path) -> bool:
     """Seconds until within 1% of the best answer anyone found; a mark at the limit's right for those who never were."""
-    groups = [g for g in trial.groups() if trial.experiment.measures[g] != "solved"]
+    groups = [g for g in trial.groups() if trial.experiment.measures[g] not in SOLVING]
     best = _best_by_instance(trial, groups)
     solvers = [s for s in trial.solvers() if any(r["status"] in COUNTS for g in groups for r in trial.of(s, g))]
     if not best or not solvers:

@@ -1,4 +1,4 @@
-"""The paper's own numbers: its summary tables, and its tables of single graphs."""
+"""Numbers that others printed: the paper's summary tables and tables of single graphs, and those of RandCSPBench."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ PAPER = files("anycsp.bench") / "paper"
 
 NETWORK = "ANYCSP"
 """What the paper calls its method."""
+THE_PAPER = "the paper"
+"""Whose numbers those of a table are that names no other source."""
 
 INSTANCE_COLUMNS = {
     "gset": {
@@ -37,9 +39,9 @@ INSTANCE_COLUMNS = {
 
 
 def paper_table(experiment: str) -> dict[str, Any] | None:
-    """The paper's summary: `unit`, `columns`, `rows` by system, and where they are counts, `of` how many."""
-    tables: dict[str, dict[str, Any]] = json.loads((PAPER / "tables.json").read_text())
-    return tables.get(experiment)
+    """A printed summary: `source`, `unit`, `columns`, `rows` by system, and where they are counts, `of` how many."""
+    tables: dict[str, dict[str, Any]] = json.loads((PAPER / "tables.json").read_text(encoding="utf-8"))
+    return {"source": THE_PAPER, **tables[experiment]} if experiment in tables else None
 
 
 def paper_instances(experiment: str) -> dict[str, dict[str, str]]:

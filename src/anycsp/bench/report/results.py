@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from anycsp.bench.experiment import BUDGETS, BudgetName, Experiment, Measure
+from anycsp.bench.experiment import BUDGETS, SHARES, SOLVING, BudgetName, Experiment, Measure
 from anycsp.bench.experiments import EXPERIMENTS
 from anycsp.bench.journal import Record
 
@@ -39,9 +39,21 @@ class Trial:
         wanted = set(groups)
         return list(dict.fromkeys((r["group"], r["instance"]) for r in self.records if r["group"] in wanted))
 
+    def solvable(self, group: str) -> set[str]:
+        """Instances that any system here solves: there is a solution, whatever others say."""
+        return {r["instance"] for r in self.records if r["group"] == group and solved(r)}
+
+    def counted(self, solver: str, group: str) -> list[Record]:
+        """The runs that a cell of the table is about."""
+        records = ran(self.of(solver, group))
+        if self.experiment.measures[group] != "share of solvable":
+            return records
+        known = self.solvable(group)
+        return [r for r in records if r["instance"] in known]
+
     def score(self, solver: str, group: str) -> float | None:
-        """The number a cell of the table shows; None where nothing ran."""
-        return aggregate(self.of(solver, group), self.experiment.measures[group])
+        """The number a cell of the table shows; None where there is nothing to count."""
+        return aggregate(self.counted(solver, group), self.experiment.measures[group])
 
 
 @dataclass(frozen=True)
@@ -76,11 +88,16 @@ def ran(records: Iterable[Record]) -> list[Record]:
     return [r for r in records if not r["status"].startswith("not ") and r["status"] != "unsupported"]
 
 
-def aggregate(records: Iterable[Record], measure: Measure) -> float | None:
-    """Instances solved, or the mean over the runs that left an answer."""
-    records = ran(records)
-    if measure == "solved":
-        return float(sum(solved(r) for r in records)) if records else None
+def aggregate(records: Sequence[Record], measure: Measure) -> float | None:
+    """Instances solved or the share of them, or the mean over the runs that left an answer."""
+    if measure in SOLVING:
+        found = sum(solved(r) for r in records)
+        return (found / len(records) if measure in SHARES else float(found)) if records else None
     value: Callable[[Record], float] = deviation if measure == "deviation" else lambda r: float(r["violated_weight"])
     answered = [value(r) for r in records if r["status"] in COUNTS]
     return mean(answered) if answered else None
+
+
+def shown(value: float, measure: Measure | None) -> str:
+    """A score in a sentence or a cell; shares as percentages, ours and those that others printed alike."""
+    return f"{100 * value:.3g}%" if measure in SHARES else f"{value:g}"

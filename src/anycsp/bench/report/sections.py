@@ -37,7 +37,8 @@ def document(results: Results, out: Path) -> Document:
     page.add(
         Paragraph(
             "Every system of the paper has a row: **measured** rows ran here, and every answer was recounted by an "
-            "independent checker before it counted; **quoted** rows are the paper's own numbers, on its hardware. "
+            "independent checker before it counted; **quoted** rows are numbers of the paper, or of the source that a "
+            "table names, on its hardware. "
             "Our own rows are bold. *neural* is the network alone. Variables that can wait are set aside before it "
             "searches, and where a model's settings say so, constraints violated lately pull at their variables (both "
             "in docs/guides/search.md): the paper's search has neither. What has no record here is *not run*."

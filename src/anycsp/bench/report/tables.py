@@ -1,22 +1,23 @@
-"""The tables: one a experiment in the paper's shape, and one an experiment with every instance."""
+"""Two tables per experiment: one in the paper's shape, and one with every instance."""
 
 from __future__ import annotations
 
 from statistics import mean
 from typing import Any
 
+from anycsp.bench.experiment import SHARES, SOLVING, Measure
 from anycsp.bench.journal import Record
 from anycsp.bench.report.names import is_ours, title
 from anycsp.bench.report.page import Table
 from anycsp.bench.report.quoted import INSTANCE_COLUMNS, cell, paper_instances, paper_table
-from anycsp.bench.report.results import COUNTS, Trial, deviation, ran, solved
+from anycsp.bench.report.results import COUNTS, Trial, deviation, ran, shown, solved
 
 # ── the paper's table ────────────────────────────────────────────────────────────────────────────
 
 
 def main_table(trial: Trial) -> Table:
-    """A row a system, a column a group, then the paper's own rows, marked quoted."""
-    groups = trial.groups()
+    """A row a system, a column a group, then the rows of the paper or of another source, marked quoted."""
+    groups, measures = trial.groups(), trial.experiment.measures
     rows = []
     for solver in trial.solvers():
         name = f"**{title(solver)}**" if is_ours(solver) else title(solver)
@@ -32,12 +33,14 @@ def main_table(trial: Trial) -> Table:
         extra = [column for column in columns if column not in groups]
         for system, numbers in quoted["rows"].items():
             by_column = dict(zip(columns, numbers, strict=True))
-            cells = [_number(by_column.get(group), out_of.get(group)) for group in [*groups, *extra]]
+            cells = [_number(by_column.get(c), measures.get(c), out_of.get(c)) for c in [*groups, *extra]]
             rows.append([system, "quoted", *cells])
     header = ["system", "", *(f"{group} ({size(trial, group)})" for group in groups), *extra]
     rows = [row + [""] * (len(header) - len(row)) for row in rows]
-    unit = f" Quoted rows are the paper's, on its hardware and full sets: {quoted['unit']}." if quoted else ""
-    return Table(header, rows, conditions(trial) + unit)
+    theirs = (
+        f" Quoted rows are from {quoted['source']}, on its hardware and full sets: {quoted['unit']}." if quoted else ""
+    )
+    return Table(header, rows, conditions(trial) + theirs)
 
 
 def newest_table(trial: Trial) -> Table | None:
@@ -60,9 +63,12 @@ def newest_table(trial: Trial) -> Table | None:
 
 def size(trial: Trial, group: str) -> str:
     """What is measured on a group, and on how many instances."""
-    count = len(trial.instances([group]))
-    what = {"solved": "solved", "deviation": "mean deviation", "violated": "mean violated"}
-    return f"{what[trial.experiment.measures[group]]}, {count} instance{'s' if count != 1 else ''}"
+    count, measure = len(trial.instances([group])), trial.experiment.measures[group]
+    instances = f"{count} instance{'s' if count != 1 else ''}"
+    if measure == "share of solvable":
+        return f"solved, of the {len(trial.solvable(group))} of {instances} that any system here solves"
+    what = {"solved": "solved", "share": "solved", "deviation": "mean deviation", "violated": "mean violated"}
+    return f"{what[measure]}, {instances}"
 
 
 def _cell(trial: Trial, solver: str, group: str) -> str:
@@ -79,9 +85,12 @@ def _cell(trial: Trial, solver: str, group: str) -> str:
         return "does not apply"
     wrong = sum(r["status"] == "wrong answer" for r in tried)
     flag = f" **{wrong} WRONG**" if wrong else ""
-    score = trial.score(solver, group)
-    if trial.experiment.measures[group] == "solved":
-        return f"{score:.0f}/{len(tried)}{flag}"
+    score, counted, measure = trial.score(solver, group), trial.counted(solver, group), trial.experiment.measures[group]
+    if measure in SOLVING:
+        if score is None:  # what it ran on has no solution that anyone here knows
+            return f"none solvable{flag}"
+        count = f"{sum(solved(r) for r in counted)}/{len(counted)}"
+        return (f"{shown(score, measure)} ({count})" if measure in SHARES else count) + flag
     if score is None:
         return ("error" if all(r["status"] == "error" for r in tried) else "no answer") + flag
     answered = sum(r["status"] in COUNTS for r in tried)
@@ -112,14 +121,14 @@ def _limit(limit: dict[str, Any]) -> str:
     return " × ".join(parts) + f", {limit['threads']} thread{'s' if limit['threads'] != 1 else ''}"
 
 
-def _number(value: float | None, out_of: int | None = None) -> str:
-    return "–" if value is None else f"{value:g}" + (f"/{out_of}" if out_of else "")
+def _number(value: float | None, measure: Measure | None = None, out_of: int | None = None) -> str:
+    return "–" if value is None else shown(value, measure) + (f"/{out_of}" if out_of else "")
 
 
 # ── every instance ───────────────────────────────────────────────────────────────────────────────
 
-_MEANING = {
-    "solved": "Seconds to a solution; “– (n)”: none, the best answer violates n.",
+_MEANING: dict[Measure, str] = {
+    **dict.fromkeys(SOLVING, "Seconds to a solution; “– (n)”: none, the best answer violates n."),
     "deviation": "Deviations from the best known cut of 2013.",
     "violated": "Violated weight of the best answer.",
 }
@@ -139,7 +148,8 @@ def instance_table(trial: Trial) -> Table:
     known = {"gset": ["best 2013", "newest"], "coloring": ["χ"]}.get(name, [])
     header = ["instance", *known, *(title(s) for s in solvers), *(f"{label}†" for label in columns.values())]
     key = "† quoted from the paper. " if quoted else ""
-    meanings = [_MEANING[m] for m in _MEANING if m in {trial.experiment.measures[group] for group in groups}]
+    measures = {trial.experiment.measures[group] for group in groups}
+    meanings = list(dict.fromkeys(meaning for measure, meaning in _MEANING.items() if measure in measures))
     if name == "coloring":
         meanings.append("“n col”: the colours that a constructive or colour-reducing heuristic needed.")
     return Table(header, rows, key + " ".join([*meanings, conditions(trial)]))
