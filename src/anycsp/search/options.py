@@ -79,6 +79,9 @@ class SearchOptions:
             raise AnyCSPError(f"callback is a function of the progress, not {_shown(self.callback)}")
         if not callable(getattr(self.stop, "is_set", None)):
             raise AnyCSPError(f"stop is a threading.Event, not {_shown(self.stop)}")
+        for name in ("presolve", "profile"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise AnyCSPError(f"{name} is True or False, not {_shown(getattr(self, name))}")
         if not isinstance(self.device, str):
             raise AnyCSPError(f'device is "cpu" or "cuda", not {_shown(self.device)}')
 

@@ -215,4 +215,7 @@ def _hinted(problem: Problem, hint: Assignment, start: npt.NDArray[np.int64]) ->
         for row in start:
             problem.complete(row, unhinted)
         return start
-    return np.tile(problem.positions(hint), (len(start), 1))
+    try:
+        return np.tile(problem.positions(hint), (len(start), 1))
+    except ProblemError as error:
+        raise ProblemError(f"the hint: {error}") from None

@@ -91,6 +91,8 @@ def solve(
         threads, device, temperature, guidance, threading.Event() if stop is None else stop, presolve, profile,
         branching,
     )  # fmt: skip
+    if not isinstance(verbose, bool):
+        raise AnyCSPError(f"verbose is True or False, not {verbose!r:.60}")
     shown = Verbose(options.deadline) if verbose else None
     options = replace(options, callback=told(problem, callback, shown), tell=None if shown is None else shown.tell)
     if whole("solutions", solutions, 1) == 1:
