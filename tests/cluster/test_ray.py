@@ -34,12 +34,20 @@ class Cluster:
     """Two nodes of one core each; the second can be killed."""
 
     def __init__(self) -> None:
+        try:
+            self._start()
+        except Exception:  # Ray gives a node 30 s to start, which cannot be set: too few on a busy machine
+            self.close()
+            self._start()
+        self.address: str = self._cluster.address
+
+    def _start(self) -> None:
         from ray.cluster_utils import Cluster
 
         here = {"num_cpus": 1, "node_ip_address": "127.0.0.1", "object_store_memory": 80 << 20}
-        self._cluster = Cluster(initialize_head=True, head_node_args={**here, "include_dashboard": False})
+        self._cluster = Cluster()
+        self._cluster.add_node(**here, include_dashboard=False)
         self._second: Any = self._cluster.add_node(**here)
-        self.address: str = self._cluster.address
 
     def workers_of_second(self) -> list[int]:
         """Processes of the second node that are at a task."""

@@ -6,9 +6,11 @@ Screenshots are kept in build/screenshots.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,7 @@ def address(runs: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}", "--window-size=1200,1600"]:
@@ -119,6 +122,34 @@ def choose(browser: Driver, row: str, key: str, value: str) -> None:
         field.send_keys(value)
 
 
+@contextmanager
+def window(browser: Driver, width: int, height: int) -> Iterator[None]:
+    """What a visitor sees at once is of this size."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    time.sleep(0.5)  # the page is laid out anew
+    try:
+        yield
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def top_and_bottom(browser: Driver, selector: str) -> tuple[float, float]:
+    """Pixels from the top of the window."""
+    box = browser.execute_script("return arguments[0].getBoundingClientRect()", shown(browser, selector))
+    return box["top"], box["bottom"]
+
+
+def header_heights(browser: Driver) -> set[int]:
+    """Whatever there is to say of the queue."""
+    script = """
+        document.getElementById("queue").textContent = arguments[0];
+        return document.querySelector("header").offsetHeight;
+    """
+    said = ("", "1 running, 0 waiting", "2 running, 15 waiting", "the server does not answer")
+    return {browser.execute_script(script, text) for text in said}
+
+
 def states(browser: Driver) -> list[str]:
     return [panel.get_attribute("data-state") for panel in browser.find_elements(By.CSS_SELECTOR, "#panels .panel")]
 
@@ -135,7 +166,6 @@ def improvements(browser: Driver) -> list[dict[str, str]]:
 
 
 def screenshot(browser: Driver, name: str) -> None:
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     width = browser.execute_script("return window.innerWidth")
     height = browser.execute_script("return document.documentElement.scrollHeight")
     outer = browser.get_window_size()
@@ -212,6 +242,62 @@ def test_compare_two_searches_and_replay_one(page: Driver) -> None:
     screenshot(page, "compare")
     shown(page, ".panel .replay button").click()  # Play
     until(page, lambda: says.text == last)
+
+
+def test_a_second_search_has_the_seconds_of_the_first_until_it_is_given_its_own(page: Driver) -> None:
+    second = shown(page, "#choices-b [data-key=seconds]")
+    shown(page, "#compare").click()
+    choose(page, "a", "seconds", "6")
+    assert second.get_attribute("value") == "6"
+    pick(page, "grid")
+    assert second.get_attribute("value") == "10", "an example has seconds of its own"
+    choose(page, "b", "seconds", "3")
+    choose(page, "a", "seconds", "7")
+    assert second.get_attribute("value") == "3"
+
+
+def test_a_curve_goes_to_its_last_point_and_never_back(page: Driver) -> None:
+    """Also where a search says that it ended before it found its best, and where points come late."""
+    paths = page.execute_async_script(
+        """
+        const tell = arguments[0];
+        const point = (run, seconds, weight) => ({ run, seconds, weight, objective: null, found_by: "network" });
+        const points = [point(0, 0.1, 9), point(1, 0.2, 8), point(1, 0.79, 0), point(0, 0.4, 3)];
+        Promise.all([import("/overview.js"), import("/curve.js")]).then(([{ seriesOf }, { curve }]) => {
+          const drawn = curve(seriesOf({ points, seconds: 0.71 }, 0, null), { label: "" });
+          tell([...drawn.querySelectorAll("path.series")].map((path) => path.getAttribute("d")));
+        });
+        """
+    )
+    assert len(paths) == 3, "each run and the best of both"
+    across = [[float(x) for x in re.findall(r"[MH]([\d.]+)", path)] for path in paths]
+    for xs in across:
+        assert xs == sorted(xs)
+    assert len({xs[-1] for xs in across}) == 1, "all end where the search did"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (1366, 650), (400, 900)])
+def test_after_start_curve_and_picture_are_seen_without_scrolling(page: Driver, width: int, height: int) -> None:
+    with window(page, width, height):
+        pick(page, "queens")
+        shown(page, "#start").click()
+        until(page, lambda: states(page) == ["done"])
+        for selector in ("#curve svg", ".panel canvas"):
+            top, bottom = top_and_bottom(page, selector)
+            assert 0 <= top < bottom <= height, selector
+        page.save_screenshot(str(SCREENSHOTS / f"started-{width}.png"))
+
+
+def test_tabs_are_there_for_training_runs_only_and_the_header_never_jumps(page: Driver) -> None:
+    with window(page, 400, 900):
+        assert shown(page, "#view-training").is_displayed()
+        assert len(header_heights(page)) == 1
+        with served() as without_runs:
+            page.get(without_runs)
+            until(page, lambda: page.find_element(By.TAG_NAME, "body").get_attribute("data-ready"))
+            assert not shown(page, "#view-search").is_displayed()
+            assert len(header_heights(page)) == 1
+            page.get("about:blank")  # it would ask on when the server is gone
 
 
 @pytest.mark.parametrize(
@@ -340,19 +426,12 @@ def test_both_themes_at_any_width_have_nothing_serious(page: Driver, theme: str)
     shown(page, "summary").click()
     assert serious(page) == []
     screenshot(page, f"wide-{theme}")
-    page.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    )
-    time.sleep(0.5)
-    assert page.execute_script("return document.documentElement.scrollWidth") <= 400
-    assert serious(page) == []
-    height = page.execute_script("return document.documentElement.scrollHeight")
-    page.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    )
-    time.sleep(0.5)
-    page.save_screenshot(str(SCREENSHOTS / f"narrow-{theme}.png"))
-    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    with window(page, 400, 900):
+        assert page.execute_script("return document.documentElement.scrollWidth") <= 400
+        assert serious(page) == []
+        height = page.execute_script("return document.documentElement.scrollHeight")
+    with window(page, 400, height):
+        page.save_screenshot(str(SCREENSHOTS / f"narrow-{theme}.png"))
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 

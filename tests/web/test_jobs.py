@@ -24,14 +24,15 @@ from anycsp.web import jobs as watched
 from anycsp.web.app import make_app
 from anycsp.web.settings import MEGABYTE, Settings
 
-HARD = "p cnf 20 4000\n" + "\n".join(
-    f"{a * (1 + i % 20)} {b * (1 + (i // 20) % 20)} {c * (1 + (7 * i) % 20)} 0"
+HARD = "p wcnf 20 4000 4001\n" + "\n".join(
+    f"1 {a * (1 + i % 20)} {b * (1 + (i // 20) % 20)} {c * (1 + (7 * i) % 20)} 0"
     for i in range(500)
     for a in (1, -1)
     for b in (1, -1)
     for c in (1, -1)
 )
-"""Never satisfied, and too many assignments to look at all: every sign of 500 triples of variables."""
+"""Never satisfied, and too many assignments to look at all: every sign of 500 triples of variables. None of the clauses
+has to hold: such a formula would be refuted at once."""
 
 
 @contextmanager

@@ -125,6 +125,41 @@ def test_the_bars_of_a_schedule_are_its_tasks() -> None:
     assert frame["end"] == 7
 
 
+def test_lanes_and_bars_are_called_what_tells_most() -> None:
+    def shop(named: bool) -> tuple[AnyProblem, Schedule]:
+        problem = Problem()
+        start = [[problem.add_variable(0, 40, name=f"{job} {m}" if named else None) for m in "AB"] for job in "pq"]
+        for first, second in start:
+            problem.add(first + 3 <= second)
+        for m in (0, 1):
+            problem.add_no_overlap([row[m] for row in start], [3, 3], name=f"hall {m}" if named else None)
+        picture = picture_of(problem)
+        assert isinstance(picture, Schedule)
+        return problem, picture
+
+    def bars(problem: AnyProblem, picture: Schedule) -> list[str]:
+        return [bar[4] for bar in picture.frame(problem, np.zeros(problem.num_variables, dtype=np.int64))["bars"]]
+
+    problem, picture = shop(named=False)
+    assert picture.describe()["lanes"] == ["machine 1", "machine 2"]
+    assert bars(problem, picture) == ["J1", "J2", "J1", "J2"]
+    problem, picture = shop(named=True)
+    assert picture.describe()["lanes"] == ["hall 0", "hall 1"]
+    assert bars(problem, picture) == ["p A", "q A", "p B", "q B"]
+
+
+def test_tasks_that_share_a_resource_have_lanes_of_their_own() -> None:
+    problem = Problem()
+    tasks = problem.add_variables(3, 0, 9, prefix="task")
+    problem.add_cumulative(tasks, [2, 3, 4], [1, 1, 1], "<=", 2)
+    problem.add(tasks[0] + 2 <= tasks[1])
+    picture = picture_of(problem)
+    assert isinstance(picture, Schedule)
+    assert picture.describe()["lanes"] == ["task0", "task1", "task2"]
+    frame = picture.frame(problem, np.array([0, 2, 0]))
+    assert [(bar[0], bar[4]) for bar in frame["bars"]] == [(0, "task0"), (1, "task1"), (2, "task2")]
+
+
 def test_a_route_shows_rounds_that_are_cut_off() -> None:
     problem = tour(6)
     picture = picture_of(problem)

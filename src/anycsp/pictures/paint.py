@@ -93,7 +93,12 @@ def _schedule(axes: Any, picture: Data, frame: Data) -> None:
             -lane, length, left=start, height=0.8, color=color(job), edgecolor=BAD if k in bad else INK,
             linewidth=1.5 if k in bad else 0.5, hatch="//" if k in bad else None,
         )  # fmt: skip
-    axes.set(xlim=(picture["first"], picture["last"]), ylim=(-picture["lanes"] + 0.4, 0.6))
+    lanes = picture["lanes"]
+    axes.set_axis_on()
+    axes.figure.set_layout_engine("constrained")  # as much room as the names of the lanes take
+    axes.tick_params(length=0, labelsize=8)
+    axes.set_yticks([-lane for lane in range(len(lanes))], lanes, fontsize=min(8, 240 / len(lanes)))
+    axes.set(xlim=(picture["first"], picture["last"]), ylim=(-len(lanes) + 0.4, 0.6))
 
 
 def _route(axes: Any, picture: Data, frame: Data) -> None:

@@ -10,6 +10,7 @@ let options;
 let choices;
 let problem;
 let loads = 0; // so many were begun; what an earlier one finds is no longer wanted
+let hasOwnSeconds = false; // whether somebody has edited those of the second search
 let panels = [];
 let training;
 const redraw = oncePerFrame(() => overview(panels));
@@ -85,7 +86,13 @@ function byName(name) {
 function pick(example, button) {
   choices[0].choose(options.searches.includes(example.search) ? example.search : "auto");
   choices[0].seconds.value = Math.min(example.seconds, options.longest_search);
+  followSeconds();
   load(example.title, () => api.post(`/api/examples/${example.name}`), button);
+}
+
+// Two searches are compared over the same time, until the second is given its own.
+function followSeconds() {
+  if (!hasOwnSeconds) choices[1].seconds.value = choices[0].seconds.value;
 }
 
 // ── search ─────────────────────────────────────────────────────────────────────────────────────────
@@ -149,7 +156,7 @@ async function open() {
     byId("gallery").append(node("li", {}, button));
   }
   if (options.shows_training) {
-    byId("view-training").hidden = false;
+    byId("views").hidden = false;
     training = new Training(byId("training-view"), (model) => {
       choices[0].choose("neural");
       if (![...choices[0].model.options].some((o) => o.value === model)) {
@@ -166,8 +173,11 @@ async function open() {
   byId("compare").addEventListener("change", () => {
     byId("choices-b").hidden = !byId("compare").checked;
     choices[1].choose(choices[0].search.value === "neural" ? "local" : "neural");
-    choices[1].seconds.value = choices[0].seconds.value;
+    hasOwnSeconds = false;
+    followSeconds();
   });
+  choices[0].seconds.addEventListener("input", followSeconds);
+  choices[1].seconds.addEventListener("input", () => { hasOwnSeconds = true; });
   new ResizeObserver(redraw).observe(byId("curve"));
   byId("log-time").addEventListener("change", redraw);
   byId("theme").addEventListener("click", () => theme(isDark() ? "light" : "dark"));

@@ -28,7 +28,7 @@ export function finder(name) {
 // series: [{points: [{seconds, value, found_by}], end, color, dash, faint, marks}]
 export function curve(series, { label, logTime, xLabel = "seconds", held = [], summary, width = 720 }) {
   WIDTH = Math.max(300, width);
-  HEIGHT = Math.min(300, Math.round(0.3 * WIDTH + 120));
+  HEIGHT = Math.min(300, Math.round(WIDTH / 2)); // on a narrow page the picture below is to be seen too
   const all = series.flatMap((s) => s.points);
   const svg = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": summary || label });
   if (!all.length) return svg;

@@ -38,7 +38,9 @@ export function seriesOf(panel, k, objective) {
     if (!runs.has(point.run)) runs.set(point.run, []);
     runs.get(point.run).push({ ...point, value });
   }
-  const style = { color: colorOf(k), dash: DASHES[k], end: panel.seconds };
+  // What was found last may be later than the time that is told: a curve that ended before it would go back.
+  const end = Math.max(panel.seconds, ...panel.points.map((point) => point.seconds));
+  const style = { color: colorOf(k), dash: DASHES[k], end };
   const each = runs.size > 1 ? [...runs.values()].map((points) => ({ ...style, points, faint: true })) : [];
   return [...each, { ...style, points: bestOf([...runs.values()].flat(), objective), marks: true }];
 }

@@ -5,7 +5,7 @@ import { color, inkOn, meaning } from "./palette.js";
 
 const HEIGHTS = {
   graph: () => 1, board: (p) => p.rows / p.columns, route: () => 1,
-  schedule: (p) => Math.min(1.2, Math.max(0.3, (p.lanes * 34) / 600)),
+  schedule: (p) => Math.min(1.2, Math.max(0.3, (p.lanes.length * 34) / 600)),
   heat: (p) => Math.ceil(p.cells / p.columns) / p.columns,
 };
 
@@ -99,15 +99,24 @@ const DRAWN = {
 
   schedule(pen, width, height, picture, frame) {
     const axis = 18;
-    const lane = (height - axis) / picture.lanes;
+    const lane = (height - axis) / picture.lanes.length;
+    pen.font = "11px system-ui, sans-serif";
+    const isRead = lane - 4 > 11; // whether letters fit into a lane
+    const longest = Math.max(...picture.lanes.map((name) => pen.measureText(name).width));
+    const left = isRead ? Math.min(longest + 8, 0.25 * width) : 0;
     const last = picture.shown || picture.last;
-    const unit = width / Math.max(1, last - picture.first);
+    const unit = (width - left) / Math.max(1, last - picture.first);
+    const at = (time) => left + (time - picture.first) * unit;
     const bad = new Set(frame.bad);
     pen.strokeStyle = meaning("line");
     pen.lineWidth = 1;
-    for (let k = 0; k <= picture.lanes; k++) segment(pen, 0, k * lane, width, k * lane);
+    for (let k = 0; k <= picture.lanes.length; k++) segment(pen, 0, k * lane, width, k * lane);
+    pen.fillStyle = meaning("ink");
+    pen.textAlign = "left";
+    if (isRead) picture.lanes.forEach((name, k) => pen.fillText(name, 0, (k + 0.5) * lane, left - 8));
+    pen.textAlign = "center";
     frame.bars.forEach(([row, start, length, job, name], k) => {
-      const [x, y, wide, high] = [(start - picture.first) * unit, row * lane + 2, length * unit, lane - 4];
+      const [x, y, wide, high] = [at(start), row * lane + 2, length * unit, lane - 4];
       pen.globalAlpha = 0.85;
       pen.fillStyle = color(job);
       pen.fillRect(x, y, wide, high);
@@ -116,8 +125,7 @@ const DRAWN = {
       pen.lineWidth = bad.has(k) ? 2.5 : 1;
       pen.strokeStyle = bad.has(k) ? meaning("bad") : meaning("ink");
       pen.strokeRect(x, y, wide, high);
-      pen.font = "11px system-ui, sans-serif";
-      if (pen.measureText(name).width < wide - 4 && high > 11) {
+      if (isRead && pen.measureText(name).width < wide - 4) {
         pen.fillStyle = inkOn(color(job));
         pen.fillText(name, x + wide / 2, y + high / 2);
       }
@@ -125,9 +133,8 @@ const DRAWN = {
     pen.fillStyle = meaning("ink");
     pen.strokeStyle = meaning("edge");
     pen.lineWidth = 1;
-    pen.font = "11px system-ui, sans-serif";
     for (const time of ticks(picture.first, last, Math.max(2, width / 80))) {
-      const x = (time - picture.first) * unit;
+      const x = at(time);
       segment(pen, x, height - axis, x, height - axis + 4);
       pen.textAlign = x < 12 ? "left" : x > width - 12 ? "right" : "center";
       pen.fillText(short(time), Math.min(Math.max(x, 2), width - 2), height - axis / 2 + 2);
