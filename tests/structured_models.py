@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from anycsp import Problem, Variable
-from anycsp.model.expressions import distinct, element, maximum, total
+from anycsp.model.expressions import Expression, distinct, element, if_else, maximum, minimum, total
 
 # ── puzzles ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -345,6 +345,98 @@ def qubo(coefficients: Quadratic) -> Problem:
     problem = Problem("qubo")
     x = problem.add_variables(1 + max(j for _, j in coefficients), (0, 1))
     problem.minimize(total([q * x[i] if i == j else q * x[i] * x[j] for (i, j), q in coefficients.items() if q]))
+    return problem
+
+
+def _qubo_of(product: Callable[[Expression, Expression], Expression]) -> Callable[[Quadratic], Problem]:
+    """As a sum of coefficients times what is 1 where both variables are."""
+
+    def model(coefficients: Quadratic) -> Problem:
+        problem = Problem("qubo")
+        x = problem.add_variables(1 + max(j for _, j in coefficients), (0, 1))
+        problem.minimize(
+            total([q * x[i] if i == j else q * product(x[i], x[j]) for (i, j), q in coefficients.items() if q])
+        )
+        return problem
+
+    return model
+
+
+def _qubo_maximised(coefficients: Quadratic) -> Problem:
+    problem = qubo(coefficients)
+    assert problem.objective is not None
+    assert problem.objective.expression is not None
+    problem.maximize(-problem.objective.expression)
+    return problem
+
+
+def _qubo_of_spins(coefficients: Quadratic) -> Problem:
+    """Variables of −1 and 1; the value is that of the others times 4."""
+    problem = Problem("qubo of spins")
+    s = problem.add_variables(1 + max(j for _, j in coefficients), [-1, 1])
+    problem.minimize(total([q * ((s[i] + 1) * (s[j] + 1)) for (i, j), q in coefficients.items() if q]))
+    return problem
+
+
+def _qubo_by_rows(coefficients: Quadratic) -> Problem:
+    """Every variable once, times a sum of others."""
+    problem = Problem("qubo by rows")
+    x = problem.add_variables(1 + max(j for _, j in coefficients), (0, 1))
+    rows: list[list[Expression]] = [[] for _ in x]
+    for (i, j), q in coefficients.items():
+        rows[i].append(q * x[j])
+    problem.minimize(total([x[i] * total(row) for i, row in enumerate(rows)]))
+    return problem
+
+
+def _qubo_of_one_variable(coefficients: Quadratic) -> Problem:
+    """A variable equals the sum, and is minimised."""
+    problem = Problem("qubo of one variable")
+    x = problem.add_variables(1 + max(j for _, j in coefficients), (0, 1))
+    most = sum(map(abs, coefficients.values()))
+    z = problem.add_variable(range(-most, most + 1), "z")
+    problem.add(z == total([q * x[i] * x[j] for (i, j), q in coefficients.items() if q]))
+    problem.minimize(z)
+    return problem
+
+
+QUBO_FORMS: dict[str, Callable[[Quadratic], Problem]] = {
+    "products": qubo,
+    "maximised": _qubo_maximised,
+    "and": _qubo_of(lambda x, y: x & y),
+    "minimum": _qubo_of(lambda x, y: minimum(x, y)),
+    "if": _qubo_of(lambda x, y: if_else(x, y, 0)),
+    "conditions": _qubo_of(lambda x, y: (x == 1) & (y == 1)),
+    "spins": _qubo_of_spins,
+    "rows": _qubo_by_rows,
+    "one variable": _qubo_of_one_variable,
+}
+"""The same function of two-valued variables as people write it."""
+
+
+def random_graph(vertices: int, edges: int, seed: int) -> list[tuple[int, int]]:
+    rng = random.Random(seed)
+    drawn: dict[tuple[int, int], None] = {}
+    while len(drawn) < edges:
+        a, b = rng.sample(range(vertices), 2)
+        drawn[min(a, b), max(a, b)] = None
+    return list(drawn)
+
+
+CUT_FORMS: dict[str, Callable[[Expression, Expression], Expression]] = {
+    "different": lambda x, y: x != y,
+    "distance": lambda x, y: abs(x - y),
+    "quadratic": lambda x, y: x + y - 2 * x * y,
+    "exclusive": lambda x, y: x ^ y,
+    "square": lambda x, y: (x - y) ** 2,
+}
+"""What is 1 where the ends of an edge are on different sides, 0 or 1."""
+
+
+def cut(edges: Sequence[tuple[int, int]], form: str) -> Problem:
+    problem = Problem("cut")
+    side = problem.add_variables(1 + max(itertools.chain.from_iterable(edges)), (0, 1))
+    problem.maximize(total([CUT_FORMS[form](side[a], side[b]) for a, b in edges]))
     return problem
 
 

@@ -33,8 +33,8 @@ class Objective:
     """Where there are several in order of priority: each of them; the expression is `in_order` of all."""
 
     @cached_property
-    def _compiled(self) -> tuple[list[int], Program, list[int]]:
-        """Compiled once: its value is asked for at every improvement."""
+    def compiled(self) -> tuple[list[int], Program, list[int]]:
+        """The expression's scope, program and parameters, made once: its value is asked for at every improvement."""
         assert self.expression is not None
         return compile_expression(self.expression)
 
@@ -50,7 +50,7 @@ class Objective:
     def value(self, violated_weight: float, values: npt.NDArray[np.integer[Any]]) -> float | int | None:
         """None where the expression is undefined: such an assignment is no answer."""
         if self.expression is not None:
-            scope, program, parameters = self._compiled
+            scope, program, parameters = self.compiled
             value, undefined = program.evaluate([values[x] for x in scope], parameters)
             return None if undefined else int(value)
         if self.kind == "colors":
