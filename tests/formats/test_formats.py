@@ -6,6 +6,7 @@ import bz2
 import csv
 import gzip
 import lzma
+import sys
 import time
 from pathlib import Path
 
@@ -370,3 +371,34 @@ def test_wcnf_does_not_drop_a_constant_cost() -> None:
     problem.objective = Objective("cost", 4.25)
     with pytest.raises(ConversionError, match="constant cost"):
         to_text(problem, "wcnf")
+
+
+def test_a_long_sum_is_written_flat() -> None:
+    """Python's `sum` nests as many sums as it has terms."""
+    problem = Problem()
+    x = problem.add_variables(40, range(3))
+    products = [x[i] * x[j] for i in range(40) for j in range(i)] * 4
+    problem.add(sum(products) >= 5)
+    problem.minimize(sum(products))
+    again = read_text(to_text(problem, "json"), format="json")
+    at = np.random.default_rng(0).integers(0, 3, 40).astype(np.int32)
+    assert again.violation_of_positions(at) == problem.violation_of_positions(at)
+    assert again.objective is not None
+    assert problem.objective is not None
+    assert again.objective.value(0.0, again.values(at)) == problem.objective.value(0.0, problem.values(at))
+
+
+def test_what_nests_too_deeply_is_not_written() -> None:
+    problem = Problem()
+    x = problem.add_variables(2, range(2))
+    expression = x[0] - x[1]
+    for _ in range(3000):
+        expression = x[0] - expression
+    problem.minimize(expression)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)  # readers that were allowed to go deeper have raised it
+    try:
+        with pytest.raises(ConversionError, match="nests too deeply"):
+            to_text(problem, "json")
+    finally:
+        sys.setrecursionlimit(limit)

@@ -9,8 +9,9 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+import structured_models as models
 
-from anycsp import Problem, ProblemError, clock, native, solve
+from anycsp import Problem, ProblemError, Progress, clock, native, solve
 from anycsp.model import quadratic
 from anycsp.model.expressions import (
     Expression,
@@ -304,3 +305,18 @@ def test_a_hint_for_a_quadratic_objective_is_in_the_values_of_its_variables() ->
     problem.maximize(z)
     result = solve(problem, search="local", steps=0, threads=1, hint={**dict.fromkeys(s, -1), z: 5})
     assert (result[z], result[s[3]], result.objective) == (19, -1, {"kind": "maximize", "value": 19})
+
+
+@pytest.mark.parametrize("kind", ["minimize", "maximize"])
+def test_a_callback_hears_the_objective_where_its_soft_constraints_are_searched(kind: str) -> None:
+    coefficients = models.quadratic(60, 0)
+    problem = Problem()
+    x = problem.add_variables(60, range(2))
+    getattr(problem, kind)(sum(q * x[i] * x[j] for (i, j), q in coefficients.items()))
+    heard: list[Progress] = []
+    result = solve(problem, search="local", steps=20_000, callback=lambda progress: heard.append(progress))  # type: ignore[arg-type]
+    assert result.objective is not None
+    assert {progress.violated for progress in heard} == {0}
+    assert heard[-1].objective == result.objective["value"]
+    values = [progress.objective for progress in heard if progress.improved]
+    assert values == sorted(values, reverse=kind == "minimize")  # type: ignore[type-var]

@@ -88,7 +88,7 @@ def test_the_optimum_of_an_objective_is_reached_whatever_its_form(seed: int) -> 
     assert result.seconds < 9, "the tree has proved that nothing is better"
 
 
-def test_a_quadratic_objective_over_booleans_is_searched_as_soft_constraints() -> None:
+def test_a_small_quadratic_objective_over_booleans_is_proved() -> None:
     rng = np.random.default_rng(0)
     matrix = rng.integers(-9, 10, (9, 9)).tolist()
     problem = Problem()
@@ -99,7 +99,7 @@ def test_a_quadratic_objective_over_booleans_is_searched_as_soft_constraints() -
     ]
     result = solve(problem, time_limit=5)
     assert result.objective == {"kind": "maximize", "value": max(values)}
-    assert result.status == "optimal"  # all are looked at
+    assert result.status == "optimal"
 
 
 def test_a_cost_that_cannot_be_avoided_is_no_contradiction() -> None:

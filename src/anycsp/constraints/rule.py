@@ -17,7 +17,7 @@ import numpy.typing as npt
 from anycsp.constraints.base import Block, IntArray, Labelling, Positions, Terms, ragged_rows
 from anycsp.model.bounds import bounds
 from anycsp.model.domains import Domain, Domains
-from anycsp.model.expressions import OPERATIONS, Operand, Variable, expression_of
+from anycsp.model.expressions import OPERATIONS, Operand, Variable, expression_of, joined
 from anycsp.model.program import Program, compile_expression
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class RuleBlock(Block):
             elif code == 1:
                 tree.append(int(parameters[at[0]]))
             else:
-                tree.append([OPERATIONS[code], *(tree[i] for i in at)])
+                tree.append(joined(OPERATIONS[code], [tree[i] for i in at]))
         scope = [int(x) for x in self.scope_of(row)]
         return {"kind": "rule", "scope": scope, "expression": tree[-1], **self._describe_terms(row)}
 

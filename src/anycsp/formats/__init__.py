@@ -171,4 +171,7 @@ def to_text(problem: Problem, format: str | None = None, path: str = "") -> str:
         raise ConversionError(
             f"{chosen.name} cannot hold auxiliary variables such as {problem.names[min(problem.definitions)]!r}"
         )
-    return chosen.write(problem)
+    try:
+        return chosen.write(problem)
+    except RecursionError:
+        raise ConversionError(f"{path}: an expression nests too deeply to be written") from None

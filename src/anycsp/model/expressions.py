@@ -476,18 +476,32 @@ def scope_of(expression: Operand) -> list[int]:
 # ── as plain data ────────────────────────────────────────────────────────────────────────────────────
 
 
+JOINED = ("add", "mul", "and", "or")
+"""Operations whose operands may be operations of the same kind: (a + b) + c is a + b + c."""
+
+
 def tree_of(expression: Operand) -> tuple[list[int], Any]:
-    """The scope, and the expression over its slots as plain data: an integer, {"slot": i}, or [operation, …]."""
+    """The scope, and the expression over its slots as plain data: an integer, {"slot": i}, or [operation, …]. Sums in
+    sums are one sum: Python's `sum` nests as many as it has terms, and no reader goes so deep."""
     scope = scope_of(expression)
     slot = {x: i for i, x in enumerate(scope)}
     ready: list[Any] = []
     for node in postorder(expression):
         if isinstance(node, Operation):
             first = len(ready) - len(node.operands)
-            ready[first:] = [[node.operator, *ready[first:]]]
+            ready[first:] = [joined(node.operator, ready[first:])]
         else:
             ready.append({"slot": slot[node.index]} if isinstance(node, Variable) else node)
     return scope, ready[0]
+
+
+def joined(operator: str, operands: list[Any]) -> list[Any]:
+    """[operation, …]; the first operand, which nobody else has, is continued where it is of the same kind."""
+    alike = [operator in JOINED and isinstance(operand, list) and operand[0] == operator for operand in operands]
+    tree, rest = (operands[0], 1) if alike[0] else ([operator], 0)
+    for operand, same in zip(operands[rest:], alike[rest:], strict=True):
+        tree.extend(operand[1:] if same else [operand])
+    return tree
 
 
 def expression_of(tree: Any, scope: Sequence[Variable]) -> Operand:

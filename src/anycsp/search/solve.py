@@ -191,13 +191,15 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
     began = clock.now()
     weighted = as_soft_constraints(problem)
     if weighted is not None:
-        found = solve_with(weighted, options)
+        found = solve_with(
+            weighted, replace(options, callback=_told_values(options.callback, weighted, problem.objective))
+        )
         return replace(
             found,
             status=_UNWEIGHTED.get(found.status, "satisfied"),
             violated=0,
             violated_weight=0.0,
-            constraints=0,
+            constraints=problem.num_constraints,
             objective=objective_of(problem, 0.0, found.positions),
             trace=[_unweighted(p, problem.objective) for p in found.trace],
             problem=problem,
@@ -240,6 +242,32 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         found_by=descent.found_by,
         trace=descent.trace,
     )
+
+
+def _told_values(callback: Callback | None, weighted: Problem, objective: Objective) -> Callback | None:
+    """The callback, told what the objective comes to where its soft constraints are searched."""
+    if callback is None:
+        return None
+    sign = 1 if objective.kind == "minimize" else -1
+
+    def value(weight: float | None) -> float | None:
+        assert weighted.objective is not None
+        return None if weight is None else sign * weighted.objective.of_weight(weight)
+
+    def relay(progress: Progress) -> bool | None:
+        return callback(
+            replace(
+                progress,
+                violated=0,
+                violated_weight=0.0,
+                hard_violated=0,
+                improvements=(),
+                objective=value(progress.violated_weight),
+                bound=value(progress.bound),
+            )
+        )
+
+    return relay
 
 
 _UNWEIGHTED = {"interrupted": "interrupted", "optimal": "optimal"}
