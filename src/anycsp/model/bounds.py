@@ -30,7 +30,10 @@ def bounds(expression: Operand, domain: Callable[[int], Bounds]) -> Bounds:
             known.append(interval)
         else:
             known.append(domain(node.index) if isinstance(node, Variable) else (int(node), int(node)))  # type: ignore[arg-type]
-    return known[-1]
+    low, high = known[-1]
+    if not -(2**63) <= low <= high < 2**63:  # it is a constant by itself, which nobody has looked at
+        raise ProblemError("a constant beyond 64-bit integers")
+    return low, high
 
 
 def may_be_undefined(expression: Operand, domain: Callable[[int], Bounds]) -> bool:
