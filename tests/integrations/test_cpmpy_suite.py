@@ -22,7 +22,8 @@ OURS = Path(__file__).parent / "cpmpy_suite"
 FILES = (
     "solverinterface", "solvers", "solveAll", "solvers_solhint", "constraints", "globalconstraints", "tools_mus",
 )  # fmt: skip
-"""Those that take a solver."""
+"""Those that take a solver. `test_examples` does too, but runs CPMpy's examples, which its source distribution lacks;
+the others test transformations and expressions, for which a solver is only a means."""
 EVERY = 100
 """There are 14,000 tests made one per expression; CI runs one in so many, since all of them take half an hour."""
 LISTED = {
