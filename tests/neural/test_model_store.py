@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,9 @@ def test_what_is_saved_is_what_is_loaded(path: Path) -> None:
 
 def test_a_model_may_have_settings_by_kind_of_problem(path: Path) -> None:
     clauses, cut, queens = Problem(), Problem(), distributions.draw(distributions.get("queens", n=6), 0, 0)
-    x, y = clauses.add_variable((0, 1)), cut.add_variables(3, (0, 1))
-    clauses.add_clause([(x, 0)])
-    clauses.add_clause([(x, 1)])
+    x, y = clauses.add_variables(2, (0, 1)), cut.add_variables(3, (0, 1))
+    for a, b in [*product((0, 1), repeat=2)] * 2:  # too dense to be satisfied
+        clauses.add_clause([(x[0], a), (x[1], b)])
     cut.add(y[0] != y[1])
     cut.add(y[1] != y[2])
     own = {"maxsat": {"temperature": (1.9, 0.6), "runs": 1}, "cut": {"guidance": Guidance((0.0,), 1.0)}}
