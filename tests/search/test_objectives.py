@@ -65,7 +65,7 @@ def function_of_two(rng: random.Random, x: Variable, y: Variable, depth: int = 2
 
 
 def sum_of_functions(rng: random.Random, x: list[Variable]) -> Operand:
-    """Of one variable each."""
+    """Every part has one variable."""
     variables = rng.choices(x, k=rng.randint(1, 4))
     return total([rng.choice([v, rng.randint(-3, 3) * v, v == rng.choice([0, 1, 3]), 2 - v]) for v in variables])
 

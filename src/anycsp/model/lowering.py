@@ -8,6 +8,7 @@ domains (table, tabulated once for equal rules), and for the rest a rule, labell
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -66,6 +67,13 @@ def block_of(problem: Modelled, expression: Operand, terms: Terms) -> Block:
             problem.relations[key] = block.relations[0]
         return block
     return TableBlock.of_relation(np.array(scope, dtype=np.int64), relation, terms)
+
+
+def block_alike(one: Block, own: list[int], scopes: Sequence[Sequence[int]], terms: Terms) -> Block:
+    """The constraint of a block of one, which was lowered over the variables `own`, over each of these scopes."""
+    order = [own.index(x) for x in one.scope.tolist()]
+    scope = np.array(scopes, dtype=np.int64).reshape(len(scopes), len(own))[:, order].reshape(-1)
+    return replace(one.take(np.zeros(len(scopes), dtype=np.int64)), scope=scope, terms=terms)
 
 
 def _new_block(problem: Modelled, expression: Operation, scope: list[int], terms: Terms) -> Block:

@@ -28,7 +28,7 @@ from anycsp.constraints.rule import RuleBlock
 from anycsp.model.bounds import bounds
 from anycsp.model.builders import quadratic_problem
 from anycsp.model.expressions import CODE, LIMIT, OPERATIONS, Operand, Variable, operation, total
-from anycsp.model.lowering import block_of, linear_form
+from anycsp.model.lowering import block_alike, block_of, linear_form
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 from anycsp.model.program import Program, compile_expression
@@ -49,7 +49,7 @@ DEEPEST = 1_000
 """Operations one inside the other in a part over two variables: each level is a round, over all parts at once, of a
 tenth of a millisecond."""
 MOST_EQUATIONS = 100
-"""Of defined variables: each takes about a millisecond, and most problems with more turn out to be no such form."""
+"""That define variables: each takes about a millisecond, and most problems with more turn out to be no such form."""
 
 
 def as_soft_constraints(problem: Problem) -> Problem | None:
@@ -109,10 +109,8 @@ def _of_conditions(problem: Problem, objective: Objective, sign: int) -> Problem
     soft = problem.copy()
     for condition, scopes, weights in alike.values():
         one = block_of(soft, condition, soft.new_terms(1.0, False))
-        order = [scopes[0].index(x) for x in one.scope.tolist()]
-        all_of_them = one.take(np.zeros(len(scopes), dtype=np.int64))
-        own = np.array(scopes, dtype=np.int64).reshape(len(scopes), len(scopes[0]))[:, order].reshape(-1)
-        soft.add_block(replace(all_of_them, scope=own, terms=soft.new_terms(np.array(weights), False, len(scopes))))
+        terms = soft.new_terms(np.array(weights), False, len(scopes))
+        soft.add_block(block_alike(one, scopes[0], scopes, terms))
     soft.objective = Objective("cost", constant=float(constant + sum(min(c, 0) for c, _ in parts)))
     return soft
 

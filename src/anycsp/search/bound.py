@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +18,13 @@ from anycsp.errors import ProblemError
 from anycsp.graph import ConstraintValueGraph
 from anycsp.model.bounds import bounds
 from anycsp.model.expressions import Expression, Operand, Variable, operation, total
-from anycsp.model.lowering import block_of, linear_form, unary_values
+from anycsp.model.lowering import block_alike, block_of, linear_form, unary_values
 from anycsp.model.objective import Objective
 from anycsp.model.problem import Problem
 from anycsp.model.program import compile_expression
 
 MOST_PARTS = 60_000
-"""Of an objective: each becomes a variable and a constraint, 20 milliseconds per thousand to build."""
+"""Parts of an objective: each becomes a variable and a constraint, 20 milliseconds per thousand to build."""
 
 
 class TooWide(Exception):
@@ -106,10 +105,7 @@ class BoundedProblem:
         auxiliaries = [first, *(problem.add_auxiliary(domain, part) for part in parts[1:])]  # type: ignore[arg-type]
         one = block_of(problem, operation("eq", first, parts[0]), problem.new_terms())
         own = [[auxiliary.index, *scope] for auxiliary, scope in zip(auxiliaries[1:], scopes[1:], strict=True)]
-        order = [[first.index, *scopes[0]].index(x) for x in one.scope.tolist()]
-        scope = np.array(own, dtype=np.int64).reshape(len(own), len(scopes[0]) + 1)[:, order].reshape(-1)
-        others = one.take(np.zeros(len(own), dtype=np.int64))
-        problem.add_block(replace(others, scope=scope, terms=problem.new_terms(count=len(own))))
+        problem.add_block(block_alike(one, [first.index, *scopes[0]], own, problem.new_terms(count=len(own))))
         return auxiliaries
 
     def attach(self, graph: ConstraintValueGraph) -> int:

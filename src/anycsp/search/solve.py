@@ -196,7 +196,7 @@ def improved(problem: Problem, options: SearchOptions) -> Result:
         )
         return replace(
             found,
-            status=_UNWEIGHTED.get(found.status, "satisfied"),
+            status=found.status if found.status in ("interrupted", "optimal") else "satisfied",
             violated=0,
             violated_weight=0.0,
             constraints=problem.num_constraints,
@@ -268,10 +268,6 @@ def _told_values(callback: Callback | None, weighted: Problem, objective: Object
         )
 
     return relay
-
-
-_UNWEIGHTED = {"interrupted": "interrupted", "optimal": "optimal"}
-"""What an objective's status is where it was searched as soft constraints; any assignment satisfies what is left."""
 
 
 def _unweighted(point: TracePoint, objective: Objective) -> TracePoint:
