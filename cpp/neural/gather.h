@@ -75,7 +75,7 @@ void gather_rows(const Topology& t, const RunView& run, const Work& work, int wi
 inline Ahead following_rows(const Topology& t, const RunView& run, const Work& work, int width, const Tile& tile,
                             Block block) {
     const int32_t last = block.last + (block.last - block.first);
-    if (!block.exceptional || last > tile.last) return {};
+    if (t.near || !block.exceptional || last > tile.last) return {};
     const int32_t* index = t.place ? t.place : run.rows;
     return {work.rows, index + t.scope_start[block.last], index + t.scope_start[last], width};
 }

@@ -27,6 +27,8 @@ inline void tile(const float* in, int in_stride, int first, int inputs, const fl
 #pragma GCC unroll 4
         for (int j = 0; j < VECTORS; ++j)
             acc[i][j] = load((START == Start::bias ? bias : out + i * out_stride) + j * kLanes);
+    // Unrolled: what the loop itself costs would else take turns from the multiply-adds, which two ports share with it.
+#pragma GCC unroll 4
     for (int k = first; k < inputs; ++k) {
         Vec w[VECTORS];
 #pragma GCC unroll 4

@@ -311,7 +311,7 @@ void receive(const Network& n, const Topology& t, const RunView& run, const floa
 // The messages that the following group of variables will receive.
 Ahead following_messages(const Network& n, const Topology& t, const Work& work, const Tile& tile, Block block) {
     const int32_t last = block.last + (block.last - block.first);
-    if (last > work.last_variable) return {};
+    if (t.near || last > work.last_variable) return {};
     return {work.constraints, t.exceptional_constraint + tile.exceptional_start[block.last],
             t.exceptional_constraint + tile.exceptional_start[last], n.width * (n.form == Form::linear ? 1 : 2)};
 }
@@ -478,7 +478,7 @@ void update_block(const Network& n, const Topology& t, const RunView& run, const
     gru(s.gates, s.a, s.b, rows, width, h);
     finish(s, anycsp::kGru);
 
-    standardise(h, rows, width, n.hidden, s.a);
+    standardise(h, rows, width, n.hidden, s.scalar, s.a);
     finish(s, anycsp::kOther);
     multiply<Start::bias, Finish::relu>(n.output1, s.a, width, rows, s.b, width, s.ahead);
     finish(s, anycsp::kGemm);

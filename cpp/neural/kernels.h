@@ -76,6 +76,7 @@ struct Topology {
     const int64_t* label_start = nullptr;      // [slots] a slot's first label; −1 in exceptional families
     const float* degree = nullptr;             // [variables] slots
     bool any_exceptional = false, any_labelled = false;
+    bool near = false;  // all that a part gathers is in the second-level cache: nothing need be fetched ahead
     const int32_t* place = nullptr;  // [slots] the row of a slot where every slot has its own, else null
     // Slots by tile and variable: those of exceptional families, and those with stored labels. A tile is a range of
     // constraints whose messages are kept at once; its constraints are numbered from its first.

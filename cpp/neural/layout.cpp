@@ -21,7 +21,7 @@ constexpr int64_t kPartBytes = 5 << 17;
 
 // Rows of a block: enough to reuse the weights fetched into the first-level cache, few enough that a block's
 // activations (about ten rows of d floats each) stay in the second.
-int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 96 : 48; }
+int32_t block_rows(int32_t hidden) { return hidden <= 64 ? 72 : 48; }
 
 // Products of d×d per step, in units of d² multiply-adds. The linear form trades M_C's three products per
 // constraint for half a product (a triangular one), against two more per value and two per variable.
@@ -169,6 +169,7 @@ void Layout::cut_parts(const Problem& p, int32_t hidden) {
         }
     }
     parts = found;
+    topology.near = true;
 }
 
 // Blocks of variables hold whole domains; a domain larger than a block is a block of its own.
