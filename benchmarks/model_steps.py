@@ -40,6 +40,22 @@ def drawn(index: int, name: str, **parameters: object) -> Problem:
     return get(name, **parameters).draw(np.random.default_rng([SEED, index]))
 
 
+def leighton(index: int, colors: int, modulus: int, cliques: dict[int, int]) -> Problem:
+    """A graph of Leighton's (1979) to be coloured with `colors` colours: cliques on vertices that follow one another in
+    a linear congruential sequence. Multiplier, increment and modulus are those of the public le450 graphs: they divide
+    so that neighbours in the sequence differ modulo `colors`, which is the hidden colouring."""
+    number = int(np.random.default_rng([SEED, index]).integers(modulus))
+    edges = set()
+    for size in sorted(cliques, reverse=True):
+        for _ in range(cliques[size]):
+            clique = []
+            for _ in range(size):
+                number = (8401 * number + 6859) % modulus
+                clique.append(number % 450)
+            edges |= {(min(a, b), max(a, b)) for a in clique for b in clique if a != b}
+    return coloring_problem(450, np.array(sorted(edges)), colors)
+
+
 @dataclass(frozen=True)
 class Kind:
     problem: Callable[[int], Problem]
@@ -57,6 +73,9 @@ KINDS = {
     "quasigroup-10-40": Kind(partial(drawn, name="quasigroup", order=10, holes=[0.4, 0.4])),
     "magic-square-4": Kind(partial(drawn, name="magic-square", order=4, given=[0.0, 0.0])),
     "all-interval-10": Kind(partial(drawn, name="all-interval", n=10, blocked=[0.0, 0.0])),
+    "leighton-5": Kind(partial(leighton, colors=5, modulus=84035, cliques={5: 160, 4: 500, 3: 900, 2: 2000})),
+    "leighton-5-dense": Kind(partial(leighton, colors=5, modulus=84035, cliques={5: 400, 4: 1200, 3: 1800, 2: 4000})),
+    "leighton-15": Kind(partial(leighton, colors=15, modulus=252105, cliques={15: 40, 10: 70, 5: 100, 2: 1300})),
     "equations": Kind(partial(drawn, name="equations", n=30)),
     "timetable": Kind(partial(drawn, name="timetable")),
 }
