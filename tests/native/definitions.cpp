@@ -11,8 +11,14 @@ namespace {
 
 // The order of OPERATORS in constraints/comparison.py.
 bool compare(int64_t left, int32_t op, int64_t right) {
-    const bool holds[] = {left <= right, left >= right, left == right, left != right, left < right, left > right};
-    return holds[op];
+    switch (op) {
+        case 0: return left <= right;
+        case 1: return left >= right;
+        case 2: return left == right;
+        case 3: return left != right;
+        case 4: return left < right;
+        default: return left > right;
+    }
 }
 
 std::vector<int32_t> draw_scope(Bytes& bytes, const Domains& d, int32_t least, int32_t most) {
@@ -136,7 +142,8 @@ void short_tuples(Bytes& bytes, const Domains& d, DrawnFamily& to) {
                                   for (const auto& row : rows) {
                                       bool within = true;
                                       for (size_t i = 0; i < scope.size(); ++i)
-                                          within = within && row[i].first <= at[scope[i]] && at[scope[i]] <= row[i].second;
+                                          within =
+                                              within && row[i].first <= at[scope[i]] && at[scope[i]] <= row[i].second;
                                       listed = listed || within;
                                   }
                                   return listed == allowed;
@@ -236,8 +243,9 @@ void distinct(Bytes& bytes, const Domains& d, DrawnFamily& to) {
     const std::vector<int32_t> listed(scope.begin(), scope.end() - has_result);
     const std::set<int64_t> excepted = draw_bins(bytes, d, listed, to);
     if (has_result) {  // its values fall into bins that never count
-        to.arrays->int32("edge_bin").resize(to.arrays->int32("edge_bin").size() + d.size(scope.back()),
-                                            static_cast<int32_t>(to.arrays->bytes("bin_counts").size()));
+        to.arrays->int32("edge_bin")
+            .resize(to.arrays->int32("edge_bin").size() + d.size(scope.back()),
+                    static_cast<int32_t>(to.arrays->bytes("bin_counts").size()));
         to.arrays->bytes("bin_counts").push_back(0);
         to.arrays->int32("bin_constraint").push_back(static_cast<int32_t>(to.constraints.size()));
     }

@@ -12,7 +12,8 @@ constexpr int64_t kMostAssignments = 2048;  // enumerated in well under a millis
 std::vector<int64_t> draw_domain(Bytes& bytes, int64_t room) {
     // Now and then one that does not fit into a word of the domains' bits.
     const bool wide = room >= 70 && bytes.rarely(24);
-    const int32_t size = wide ? bytes.between(60, 70) : bytes.between(1, static_cast<int32_t>(std::min<int64_t>(room, 5)));
+    const int32_t size =
+        wide ? bytes.between(60, 70) : bytes.between(1, static_cast<int32_t>(std::min<int64_t>(room, 5)));
     std::vector<int64_t> values;
     if (bytes.flag() || wide) {
         const int32_t first = wide ? -50 : bytes.between(-4, 2), step = wide || bytes.flag() ? 1 : 2;

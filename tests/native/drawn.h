@@ -16,7 +16,7 @@
 
 namespace fuzzing {
 
-using Positions = std::vector<int32_t>;                // of all variables
+using Positions = std::vector<int32_t>;                 // of all variables
 using Meaning = std::function<bool(const Positions&)>;  // whether a constraint holds
 
 // What a family draws its constraints for.

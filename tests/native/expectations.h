@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define EXPECT(condition)                                                             \
-    do {                                                                              \
-        if (!(condition)) {                                                           \
+#define EXPECT(condition)                                                            \
+    do {                                                                             \
+        if (!(condition)) {                                                          \
             std::fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition); \
-            std::abort();                                                             \
-        }                                                                             \
+            std::abort();                                                            \
+        }                                                                            \
     } while (false)

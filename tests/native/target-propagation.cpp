@@ -12,8 +12,8 @@ namespace {
 
 using namespace anycsp::propagation;
 
-constexpr int64_t kSlice = 400;         // nodes of an `advance`
-constexpr int32_t kMostSlices = 4096;   // far more than assignments there are: beyond, it would never end
+constexpr int64_t kSlice = 400;        // nodes of an `advance`
+constexpr int32_t kMostSlices = 4096;  // far more than assignments there are: beyond, it would never end
 constexpr double kForever = 1e9;
 
 struct Task {

@@ -25,8 +25,21 @@ template <class T>
 T hostile(Bytes& bytes, size_t size) {
     using Limits = std::numeric_limits<T>;
     const auto length = static_cast<T>(size);
-    const T numbers[] = {0, 1, 2, 3, T(-1), T(-2), length, T(length - 1), T(length + 1), Limits::max(), Limits::min(),
-                         T(Limits::max() - 1), T(Limits::max() / 2), T(Limits::max() / 3 + 1), T(bytes.byte())};
+    const T numbers[] = {0,
+                         1,
+                         2,
+                         3,
+                         T(-1),
+                         T(-2),
+                         length,
+                         T(length - 1),
+                         T(length + 1),
+                         Limits::max(),
+                         Limits::min(),
+                         T(Limits::max() - 1),
+                         T(Limits::max() / 2),
+                         T(Limits::max() / 3 + 1),
+                         T(bytes.byte())};
     return numbers[bytes.below(15)];
 }
 
@@ -111,9 +124,8 @@ void propagate(const Drawn& drawn, const std::shared_ptr<Problem>& p, Bytes& byt
 
 void search_invariants(const Drawn& drawn, const std::shared_ptr<Problem>& p, const Positions& at) {
     const std::vector<uint8_t> enforced(p->constraints, 1), auxiliary(p->variables, 1), kept(p->values(), 1);
-    invariants::Search search(std::make_shared<invariants::Model>(p, drawn.arrays(), enforced, auxiliary, kept, -1,
-                                                                  some_labels(*p)),
-                              0, 0);
+    invariants::Search search(
+        std::make_shared<invariants::Model>(p, drawn.arrays(), enforced, auxiliary, kept, -1, some_labels(*p)), 0, 0);
     search.start(at.data());
     search.advance(kMoves, kForever);
     search.verify();
