@@ -61,7 +61,7 @@ Problem::Problem(const Arrays& arrays) {
     for (int32_t i : variable_instance) require(i >= 0 && i < instances, "variable of no instance");
     for (int32_t i : constraint_instance) require(i >= 0 && i < instances, "constraint of no instance");
     for (int64_t p : priority) require(p > 0, "priority below 1");
-    for (int64_t unit : hard_unit) require(unit > 0, "unit of hard weights below 1");
+    for (int64_t unit : hard_unit) require(unit >= 0, "negative unit of hard weights");
     require_exact_totals(*this);
 }
 
