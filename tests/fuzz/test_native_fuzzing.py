@@ -21,7 +21,10 @@ def test_every_native_target_runs_and_finds_nothing(tmp_path: Path) -> None:
     if subprocess.run([SCRIPT, "compiler"], capture_output=True).returncode:
         pytest.skip("no clang with libFuzzer")
     ran = subprocess.run(
-        [SCRIPT, str(SECONDS), "1"], env=os.environ | {"KEPT": str(tmp_path), "OPTIMISE": "-O0"}, capture_output=True, text=True
+        [SCRIPT, str(SECONDS), "1"],
+        env=os.environ | {"KEPT": str(tmp_path), "OPTIMISE": "-O0"},
+        capture_output=True,
+        text=True,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     executions = dict(re.findall(r"^(\w+): (\d+) executions", ran.stdout, re.MULTILINE))
