@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CPP := $(shell find cpp -name '*.cpp' -o -name '*.h')
+HARNESS := $(wildcard tests/native/*.cpp tests/native/*.h)
 NATIVE := CMakeLists.txt $(CPP)
 WORKERS ?= 2
 
-.PHONY: install demo java minizinc chromium test check format docs sanitize fuzz fuzz-short bench-quick clean
+.PHONY: install demo java minizinc chromium clang test check format docs sanitize fuzz fuzz-short fuzz-native bench-quick clean
 
 install: $(INSTALLED) ## the package with everything it can use, editable, in .venv
 
@@ -53,13 +54,18 @@ chromium: ## Chromium for the tests of anycsp serve, where it may be installed
 	@command -v chromedriver >/dev/null || { $(APT) update -q && $(APT) install -y -q chromium chromium-driver; } \
 	  || echo "no Chromium: the tests that need a browser are skipped"
 
-test: install java minizinc chromium ## all tests, the fast ones first
+# libFuzzer comes with clang where recommended packages are installed; where it cannot be, the native code is not fuzzed.
+clang: ## clang with libFuzzer for make fuzz-native, where it may be installed
+	@.ci/fuzz-native compiler >/dev/null || { $(APT) update -q && $(APT) install -y -q clang; } \
+	  || echo "no clang: the native code is not fuzzed"
+
+test: install java minizinc chromium clang ## all tests, the fast ones first
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
 check: install ## format, lint, types and the schema of hosted workflows; changes nothing
 	$(BIN)/ruff format --check
-	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/clang-format --dry-run --Werror $(CPP) $(HARNESS)
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
@@ -67,7 +73,7 @@ check: install ## format, lint, types and the schema of hosted workflows; change
 
 format: install ## format the code and fix what the linter can
 	$(BIN)/ruff format
-	$(BIN)/clang-format -i $(CPP)
+	$(BIN)/clang-format -i $(CPP) $(HARNESS)
 	$(BIN)/ruff check --fix
 
 # The documentation as a site, build/site/index.html; a broken link or an unknown name is an error.
@@ -87,6 +93,10 @@ fuzz: install ## random problems, broken files and models, faults, for MINUTES
 
 fuzz-short: install ## the same for one minute, with a seed that every change has passed
 	$(FUZZ) --minutes 1 --seed 22 --trials 3000
+
+# Four targets share the MINUTES; what each has seen is kept in runs/fuzz-native and goes on from there.
+fuzz-native: clang ## the native readers, families and searches guided by coverage, for MINUTES
+	@.ci/fuzz-native $$(($(MINUTES) * 15)) $(SEED) || [ $$? = 77 ]
 
 DATA ?= $(or $(ANYCSP_DATA),../shared/data)
 

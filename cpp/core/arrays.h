@@ -30,6 +30,14 @@ class Arrays {
                                         " entries, expected " + std::to_string(expected));
         return result;
     }
+    // Zeros and ones.
+    template <class... Expected>
+    SharedArray<uint8_t> flags(const char* name, Expected... expected) const {
+        SharedArray<uint8_t> result = shared<uint8_t>(name, expected...);
+        for (uint8_t flag : result)
+            if (flag > 1) throw std::invalid_argument(std::string("array ") + name + " holds more than 0 and 1");
+        return result;
+    }
     template <class T, class... Expected>
     std::vector<T> copy(const char* name, Expected... expected) const {
         const SharedArray<T> array = shared<T>(name, expected...);

@@ -6,6 +6,23 @@
 #include "core/arrays.h"
 
 namespace anycsp {
+namespace {
+
+// What an assignment violates is added up in 64 bits, whatever it violates.
+void require_exact_totals(const Problem& p) {
+    constexpr __int128 kLimit = __int128(1) << 62;
+    std::vector<__int128> weight(p.instances, 0), score(p.instances, 0);
+    for (int32_t c = 0; c < p.constraints; ++c) {
+        require(p.weight[c] >= 0 && p.score[c] >= 0, "negative weight");
+        weight[p.constraint_instance[c]] += p.weight[c];
+        score[p.constraint_instance[c]] += p.score[c];
+    }
+    for (int32_t i = 0; i < p.instances; ++i)
+        require(weight[i] < kLimit && score[i] < kLimit && score[i] / p.priority[i] * p.hard_unit[i] < kLimit,
+                "weights add up to more than 64 bits hold");
+}
+
+}  // namespace
 
 Problem::Problem(const Arrays& arrays) {
     value_start = arrays.shared<int32_t>("value_start");
@@ -34,17 +51,18 @@ Problem::Problem(const Arrays& arrays) {
 
     weight = arrays.shared<int64_t>("weight", constraints);
     score = arrays.shared<int64_t>("score", constraints);
-    hard = arrays.shared<uint8_t>("hard", constraints);
+    hard = arrays.flags("hard", constraints);
     variable_instance = arrays.shared<int32_t>("variable_instance", variables);
     constraint_instance = arrays.shared<int32_t>("constraint_instance", constraints);
-    for (int32_t i : variable_instance) {
-        require(i >= 0, "negative instance");
-        instances = std::max(instances, i + 1);
-    }
+    priority = arrays.shared<int64_t>("priority");
+    hard_unit = arrays.shared<int64_t>("hard_unit", priority.size());
+    instances = static_cast<int32_t>(priority.size());
+    require(instances > 0, "no instance");
+    for (int32_t i : variable_instance) require(i >= 0 && i < instances, "variable of no instance");
     for (int32_t i : constraint_instance) require(i >= 0 && i < instances, "constraint of no instance");
-    priority = arrays.shared<int64_t>("priority", instances);
-    hard_unit = arrays.shared<int64_t>("hard_unit", instances);
     for (int64_t p : priority) require(p > 0, "priority below 1");
+    for (int64_t unit : hard_unit) require(unit >= 0, "negative unit of hard weights");
+    require_exact_totals(*this);
 }
 
 }  // namespace anycsp

@@ -11,7 +11,7 @@ void read(const Problem& p, Family& f, const Arrays& arrays) {
     const int64_t first_edge = p.edge_start[first_slot];
     f.edge_bin = arrays.shared<int32_t>("edge_bin", p.edge_start[last_slot] - first_edge);
     f.bin_constraint = arrays.shared<int32_t>("bin_constraint");
-    f.bin_counts = arrays.shared<uint8_t>("bin_counts");
+    f.bin_counts = arrays.flags("bin_counts");
     const int32_t rows = f.last_constraint - f.first_constraint;
     require(f.bin_constraint.size() == f.bin_counts.size(), "all_different: bins differ in length");
     for (int32_t c : f.bin_constraint) require(c >= 0 && c < rows, "all_different: bin of no constraint");

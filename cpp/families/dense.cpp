@@ -10,14 +10,17 @@ void read(const Problem& p, Family& f, const Arrays& arrays) {
     const int32_t first_slot = p.scope_start[f.first_constraint];
     f.base = arrays.shared<int64_t>("base", f.last_constraint - f.first_constraint);
     f.stride = arrays.shared<int64_t>("stride", p.scope_start[f.last_constraint] - first_slot);
-    f.truth = arrays.shared<uint8_t>("truth");
+    f.truth = arrays.flags("truth");
     for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
-        int64_t low = f.base[c - f.first_constraint], high = low;
+        const auto size = static_cast<int64_t>(f.truth.size());
+        int64_t high = f.base[c - f.first_constraint];
+        require(high >= 0 && high < size, "dense: address outside the truth table");
         for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
-            require(f.stride[s - first_slot] >= 0, "dense: negative stride");
-            high += f.stride[s - first_slot] * (p.domain_size(p.scope[s]) - 1);
+            const int64_t stride = f.stride[s - first_slot], steps = p.domain_size(p.scope[s]) - 1;
+            require(stride >= 0, "dense: negative stride");
+            require(steps == 0 || stride <= (size - 1 - high) / steps, "dense: address outside the truth table");
+            high += stride * steps;
         }
-        require(low >= 0 && high < int64_t(f.truth.size()), "dense: address outside the truth table");
     }
 }
 

@@ -1,7 +1,9 @@
 // The number of distinct values ∘ bound, or ∘ bound + the value of the last slot; see constraints/distinct.py.
+#include <algorithm>
 #include <vector>
 
 #include "core/comparison.h"
+#include "core/magnitude.h"
 #include "families/evaluator.h"
 
 namespace anycsp {
@@ -19,11 +21,19 @@ class Distinct : public Evaluator {
   public:
     Distinct(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
         bin_ = arrays.copy<int32_t>("edge_bin", edges());
-        counts_ = arrays.copy<uint8_t>("bin_counts");
+        counts_ = arrays.flags("bin_counts");
         op_ = arrays.copy<int32_t>("operator", rows());
         bound_ = arrays.shared<int64_t>("bound", rows());
-        has_result_ = arrays.copy<uint8_t>("has_result", rows());
+        has_result_ = arrays.flags("has_result", rows());
         for (int32_t op : op_) require(op >= LE && op <= GT, "distinct: unknown operator");
+        for (int32_t c = first_constraint_; c < last_constraint_; ++c) {
+            const int32_t end = listed_end(c),
+                          values = has_result_[row(c)] ? problem.domain_size(problem.scope[end]) : 0;
+            __int128 largest = 0;  // of the result
+            for (int32_t v = 0; v < values; ++v) largest = std::max(largest, magnitude(value(end, v)));
+            const __int128 reach = magnitude(bound_[row(c)]) + largest + (end - problem.scope_start[c]);
+            require(reach < INT64_MAX, "distinct: a difference beyond 64 bits");
+        }
         for (int32_t bin : bin_) require(bin >= 0 && size_t(bin) < counts_.size(), "distinct: unknown bin");
     }
 
@@ -69,7 +79,7 @@ class Distinct : public Evaluator {
 
     std::vector<int32_t> bin_, op_;
     SharedArray<int64_t> bound_;
-    std::vector<uint8_t> counts_, has_result_;
+    SharedArray<uint8_t> counts_, has_result_;
 };
 
 }  // namespace

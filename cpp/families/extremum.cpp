@@ -8,6 +8,8 @@ namespace anycsp {
 namespace {
 
 constexpr int64_t NOTHING = -(int64_t(1) << 61);  // the maximum of no terms
+// Terms and bounds lie within, so that differences of their sums, and of NOTHING, fit into 64 bits.
+constexpr int64_t LARGEST = int64_t(1) << 60;
 
 struct Scratch {
     int32_t constraint, holder;  // the first slot that holds the largest term
@@ -21,8 +23,12 @@ class Extremum : public Evaluator {
         term_ = arrays.copy<int64_t>("term", edges());
         op_ = arrays.copy<int32_t>("operator", rows());
         bound_ = arrays.shared<int64_t>("bound", rows());
-        has_result_ = arrays.copy<uint8_t>("has_result", rows());
+        has_result_ = arrays.flags("has_result", rows());
         for (int32_t op : op_) require(op >= LE && op <= GT, "extremum: unknown operator");
+        for (int64_t term : term_) require(term >= -LARGEST && term <= LARGEST, "extremum: a term beyond 60 bits");
+        for (int64_t bound : bound_) require(bound >= -LARGEST && bound <= LARGEST, "extremum: a bound beyond 60 bits");
+        for (int32_t c = first_constraint_; c < last_constraint_; ++c)
+            require(listed_end(c) > problem.scope_start[c], "extremum: no terms");
     }
 
     void prepare(int32_t c, const int32_t* positions) const override {
@@ -60,7 +66,7 @@ class Extremum : public Evaluator {
     std::vector<int64_t> term_;
     SharedArray<int64_t> bound_;
     std::vector<int32_t> op_;
-    std::vector<uint8_t> has_result_;
+    SharedArray<uint8_t> has_result_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ void read(const Problem& p, Family& f, const Arrays& arrays) {
     f.conflict = arrays.shared<int32_t>("conflict");
     for (size_t i = 0; i < f.offset.size(); ++i) {
         const int32_t partner = p.scope[first_slot + (i ^ 1)];
-        require(f.offset[i] >= 0 && f.offset[i] + p.domain_size(partner) <= int64_t(f.conflict.size()),
+        require(f.offset[i] >= 0 && f.offset[i] <= int64_t(f.conflict.size()) - p.domain_size(partner),
                 "matching: offset outside the conflict pool");
         const int32_t size = p.domain_size(p.scope[first_slot + i]);
         for (int32_t v = 0; v < p.domain_size(partner); ++v)

@@ -208,13 +208,15 @@ class Rule : public Evaluator {
             Program program;
             program.operand_start.push_back(0);
             require(node_start[p] < node_start[p + 1], "rule: an empty program");
+            const int32_t nodes = node_start[p + 1] - node_start[p];
             int32_t slots = 0;
             for (int32_t i = node_start[p]; i < node_start[p + 1]; ++i) {
                 const int32_t n = i - node_start[p], count = operand_count[i], fixed = fixed_arity(code[i]);
                 require(code[i] >= 0 && code[i] < Codes, "rule: unknown operation");
                 require(count >= 1 && (fixed < 0 || fixed == count), "rule: wrong number of operands");
                 require(at + count <= operand.size(), "rule: operands not covered");
-                const int32_t limit = code[i] == Slot || code[i] == Constant ? INT32_MAX : n;
+                // Slots are numbered as they occur, so that no number is beyond the program.
+                const int32_t limit = code[i] == Slot ? nodes : code[i] == Constant ? INT32_MAX : n;
                 for (int32_t k = 0; k < count; ++k) {
                     require(operand[at + k] >= 0 && operand[at + k] < limit,
                             "rule: an operand that is no earlier node");
@@ -242,6 +244,7 @@ class Rule : public Evaluator {
                 parent[program.operand[i]] = n;
             }
         }
+        for (int32_t n = 0; n + 1 < program.nodes(); ++n) require(parent[n] >= 0, "rule: a node that nothing uses");
         std::vector<std::vector<int32_t>> nodes(slots);
         for (int32_t n = 0; n < program.nodes(); ++n)
             if (program.code[n] == Slot)

@@ -16,7 +16,7 @@ class ShortTuples : public Evaluator {
   public:
     ShortTuples(const Problem& problem, const Family& family, const Arrays& arrays) : Evaluator(problem, family) {
         relation_ = arrays.copy<int32_t>("relation", rows());
-        allowed_ = arrays.copy<uint8_t>("allowed");
+        allowed_ = arrays.flags("allowed");
         start_ = arrays.copy<int64_t>("tuple_start");
         low_ = arrays.copy<int32_t>("low");
         high_ = arrays.copy<int32_t>("high", low_.size());
@@ -64,7 +64,7 @@ class ShortTuples : public Evaluator {
 
   private:
     std::vector<int32_t> relation_, low_, high_;
-    std::vector<uint8_t> allowed_;
+    SharedArray<uint8_t> allowed_;
     std::vector<int64_t> start_;
 };
 

@@ -25,6 +25,17 @@ void read(const Problem& p, Family& f, const Arrays& arrays) {
     const int32_t first_slot = p.scope_start[f.first_constraint], last_slot = p.scope_start[f.last_constraint];
     f.term = arrays.shared<int64_t>("term", p.edge_start[last_slot] - p.edge_start[first_slot]);
     read_comparison(f, arrays, "sum: unknown operator");
+    const int64_t first_edge = p.edge_start[first_slot];
+    for (int32_t c = f.first_constraint; c < f.last_constraint; ++c) {
+        __int128 reach = magnitude(f.bound[c - f.first_constraint]);
+        for (int32_t s = p.scope_start[c]; s < p.scope_start[c + 1]; ++s) {
+            __int128 largest = 0;
+            for (int64_t e = p.edge_start[s]; e < p.edge_start[s + 1]; ++e)
+                largest = std::max(largest, magnitude(f.term[e - first_edge]));
+            reach += largest;
+        }
+        require(sums_fit(reach), "sum: beyond 64-bit integers");
+    }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/comparison.h"
+#include "core/magnitude.h"
 #include "families/definition.h"
 
 namespace anycsp {
@@ -17,6 +18,9 @@ inline void read_comparison(Family& f, const Arrays& arrays, const char* unknown
     f.bound = arrays.shared<int64_t>("bound", rows);
     for (int32_t op : f.op) require(op >= LE && op <= GT, unknown_operator);
 }
+
+// The bound and all terms of a constraint together: differences of such sums stay within 64 bits (constraints/sum.py).
+inline bool sums_fit(__int128 reach) { return reach < __int128(1) << 62; }
 
 // From the residual, sum − bound: writes what `judged(op, residual)` says for every value of every slot.
 template <class Term, class Edges, class Judged>

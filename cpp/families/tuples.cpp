@@ -10,7 +10,7 @@ namespace {
 
 void read(const Problem& p, Family& f, const Arrays& arrays) {
     f.relation = arrays.shared<int32_t>("relation", f.last_constraint - f.first_constraint);
-    f.allowed = arrays.shared<uint8_t>("allowed");
+    f.allowed = arrays.flags("allowed");
     f.tuple_start = arrays.shared<int64_t>("tuple_start");
     f.tuple_cells = arrays.shared<int32_t>("tuples");
     require(f.tuple_start.size() == f.allowed.size() + 1, "tuples: starts and flags differ in length");

@@ -43,6 +43,7 @@ struct Rows {
     const int32_t *low, *high;
     int32_t rows, arity;
     bool allowed;
+    SharedArray<int32_t> kept[2] = {};  // what low and high point into, where it is nobody else's
 };
 
 struct Node {

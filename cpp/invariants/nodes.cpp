@@ -264,10 +264,14 @@ int32_t Model::penalty(int32_t c) {
     if (is(c, "short_tuples")) {
         const int32_t relation = arrays(c).int32("relation")[row(c)], arity = end(c) - begin(c);
         const auto start = arrays(c).int64("tuple_start");
-        const int32_t *low = arrays(c).int32("low").data() + start[relation],
-                      *high = arrays(c).int32("high").data() + start[relation];
+        const auto low = arrays(c).int32("low"), high = arrays(c).int32("high");
         const int32_t rows = static_cast<int32_t>((start[relation + 1] - start[relation]) / arity);
-        return graph_.tuples(positions(c), {low, high, rows, arity, arrays(c).bytes("allowed")[relation] != 0});
+        return graph_.tuples(positions(c), {low.data() + start[relation],
+                                            high.data() + start[relation],
+                                            rows,
+                                            arity,
+                                            arrays(c).bytes("allowed")[relation] != 0,
+                                            {low, high}});
     }
     return graph_.distance(comparison(c), left_side(c, -1), bound(c));  // extrema and numbers of distinct values
 }

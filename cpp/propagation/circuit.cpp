@@ -108,10 +108,9 @@ class CircuitPaths : public Propagator {
         for (int32_t i = 0; i < n; ++i) {
             all_out &= store.fixed(scope[i]) && store.low(scope[i]) + shift_[i] == i;
             if (mark_[i]) continue;
-            int32_t at = i, must = 0;
+            int32_t at = i;
             while (!mark_[at] && store.fixed(scope[at])) {
                 mark_[at] = i + 1;
-                must += !stays_out(store, at);
                 at = static_cast<int32_t>(store.low(scope[at]) + shift_[at]);
             }
             if (mark_[at] != i + 1 || store.low(scope[at]) + shift_[at] == at) continue;

@@ -17,6 +17,7 @@ struct Interval {
     int64_t low, high;
     bool fixed() const { return low == high; }
     bool has(int64_t v) const { return low <= v && v <= high; }
+    bool meets(Interval other) const { return low <= other.high && other.low <= high; }
     bool is_true() const { return low > 0 || high < 0; }
     bool is_false() const { return low == 0 && high == 0; }
 };
@@ -302,9 +303,12 @@ class Rule : public Propagator {
             }
             case In: {
                 const Interval a = child(n, 0);
-                bool some = false;
-                for (int32_t i = 1; i < k; ++i) some |= a.has(child(n, i).low);
-                return truth(a.fixed() && some, !some);
+                bool some = false, surely = false;
+                for (int32_t i = 1; i < k; ++i) {
+                    some |= a.meets(child(n, i));
+                    surely |= a.fixed() && child(n, i).fixed() && a.low == child(n, i).low;
+                }
+                return truth(surely, !some);
             }
             case Not: return truth(child(n, 0).is_false(), child(n, 0).is_true());
             case And:
@@ -577,15 +581,15 @@ class Rule : public Propagator {
         const int32_t k = count(n), node = at(n, 0);
         if (no) {
             for (int32_t i = 1; i < k; ++i)
-                if (!without(store, node, child(n, i).low)) return false;
+                if (!differ(store, node, at(n, i))) return false;
             return true;
         }
         if (!yes) return true;
         int64_t low = kFar, high = -kFar;
         for (int32_t i = 1; i < k; ++i) {
-            const int64_t v = child(n, i).low;
-            if (!node_[node].has(v)) continue;
-            low = std::min(low, v), high = std::max(high, v);
+            const Interval item = child(n, i);
+            if (!node_[node].meets(item)) continue;
+            low = std::min(low, item.low), high = std::max(high, item.high);
         }
         if (!meet(node, low, high)) return false;
         if (code_[node] != Slot) return true;
@@ -593,7 +597,7 @@ class Rule : public Propagator {
         for (int32_t v = store.first(x); v >= 0;) {
             const int32_t next = store.next(x, v);
             bool listed = false;
-            for (int32_t i = 1; i < k && !listed; ++i) listed = child(n, i).low == store.value(x, v);
+            for (int32_t i = 1; i < k && !listed; ++i) listed = child(n, i).has(store.value(x, v));
             if (!listed) {
                 if (!store.remove(x, v)) return false;
                 changed_ = true;

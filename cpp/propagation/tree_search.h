@@ -99,7 +99,6 @@ class TreeSearch {
     std::vector<double> weight_;  // by variable: failures of its constraints
     std::vector<Branch> branches_;
     std::vector<Refuted> refuted_;
-    int32_t base_ = 0;  // levels below the branches: 1 inside a neighbourhood
     int32_t last_conflict_ = -1;
     bool begun_ = false, exhausted_ = false, found_ = false, own_solution_ = false, enumerates_ = false;
     int32_t root_failure_ = -1;

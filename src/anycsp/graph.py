@@ -109,10 +109,10 @@ class ConstraintValueGraph:
 
         return labels
 
-    @cached_property
-    def native_problem(self) -> Any:
-        """The same arrays in the native module, checked there once."""
-        arrays = {
+    @property
+    def native_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All but the families, as the native module reads it."""
+        return {
             "value_start": self.domains.start.astype(np.int32),
             "value": self.domains.values,
             "scope_start": self.scope_start.astype(np.int32),
@@ -125,7 +125,11 @@ class ConstraintValueGraph:
             "variable_instance": self.variable_instance.astype(np.int32),
             "constraint_instance": self.constraint_instance.astype(np.int32),
         }
-        return native.module().make_problem(arrays, self.native_families)
+
+    @cached_property
+    def native_problem(self) -> Any:
+        """The same in the native module, checked there once."""
+        return native.module().make_problem(self.native_arrays, self.native_families)
 
 
 def compile_graph(

@@ -11,7 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from anycsp import Problem, native
+from anycsp.constraints.rule import RuleBlock
 from anycsp.graph import compile_graph
+from anycsp.model.expressions import operation
 from anycsp.presolve.network import propagation_network, tree_search
 
 pytestmark = pytest.mark.skipif(not native.available(), reason="propagation is compiled")
@@ -98,3 +100,22 @@ def test_a_condition_on_one_variable_leaves_the_values_that_meet_it() -> None:
     network = propagation_network(compile_graph(problem))
     assert network.propagate()
     assert network.domains().tolist() == [0, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_a_set_holds_may_be_variables(wanted: bool) -> None:
+    """Their least values were taken for constants, and x ∈ {y, z} with x from 1 to 2 for a contradiction."""
+    problem = Problem()
+    x, y, z = problem.add_variable([1, 2]), *problem.add_variables(2, range(3))
+    among = operation("in", x, y, z)
+    problem.add_block(RuleBlock.one(among if wanted else operation("not", among), problem.new_terms()))
+    every = solutions(problem)
+    network = propagation_network(compile_graph(problem))
+    assert network.propagate()
+    kept = network.domains().astype(bool)
+    assert all(kept[problem.domains.start[:-1] + solution].all() for solution in every)
+    tree = tree_search(compile_graph(problem))
+    tree.enumerate(np.ones(3, dtype=np.uint8))
+    while not tree.exhausted:
+        tree.advance(1 << 30, 1e9)
+    assert tree.solutions == len(every)

@@ -57,6 +57,8 @@ class ExtremumBlock(ComparisonBlock):
         scope: IntArray, terms_of_slots: Sequence[IntArray], operator: str, bound: int, has_result: bool, terms: Terms
     ) -> ExtremumBlock:
         """One comparison over distinct variables; with `has_result` the last of them is the right side."""
+        if len(scope) == has_result:
+            raise ProblemError("a maximum or minimum of no terms")
         if not fits(terms_of_slots, bound):
             raise ProblemError("a maximum or minimum of terms beyond 60 bits")
         return ExtremumBlock(
