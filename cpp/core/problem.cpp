@@ -17,9 +17,11 @@ void require_exact_totals(const Problem& p) {
         weight[p.constraint_instance[c]] += p.weight[c];
         score[p.constraint_instance[c]] += p.score[c];
     }
-    for (int32_t i = 0; i < p.instances; ++i)
-        require(weight[i] < kLimit && score[i] < kLimit && score[i] / p.priority[i] * p.hard_unit[i] < kLimit,
-                "weights add up to more than 64 bits hold");
+    for (int32_t i = 0; i < p.instances; ++i) {
+        require(weight[i] < kLimit && score[i] < kLimit, "weights add up to more than 64 bits hold");
+        const int64_t units = static_cast<int64_t>(score[i]) / p.priority[i];
+        require(__int128(units) * p.hard_unit[i] < kLimit, "weights add up to more than 64 bits hold");
+    }
 }
 
 }  // namespace
