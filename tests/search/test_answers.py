@@ -138,6 +138,17 @@ def test_verbose_prints_every_improvement(capsys: pytest.CaptureFixture[str]) ->
     assert re.search(r"^ +\d+\.\d\d s  step [\d,]+: \d+ violated$", capsys.readouterr().out, re.MULTILINE)
 
 
+def test_a_result_says_nothing_of_what_was_added_since() -> None:
+    problem = Problem()
+    x = problem.add_variable(0, 3, "x")
+    problem.add(x >= 4, name="never")
+    before = solve(problem, steps=10)
+    y = problem.add_variable(0, 3, "y")
+    problem.add(x + y >= 7, name="later")
+    assert [c.name for c in before.violated_constraints] == ["never"]
+    assert "later" not in before._repr_html_()
+
+
 def test_violated_constraints_have_names_weights_and_values() -> None:
     problem = clash()
     result = solve(problem, time_limit=2)
