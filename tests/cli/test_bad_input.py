@@ -321,6 +321,7 @@ solve --nonsense x
 nonsense
 solve x --runs 0
 solve x --time-limit -1
+solve x --time-limit nan
 solve x --colors 0
 solve x --seed many
 info

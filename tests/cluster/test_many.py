@@ -217,3 +217,8 @@ def test_a_run_killed_in_the_middle_goes_on_without_losing_or_repeating(tmp_path
     assert len(after) == 6
     assert before.items() <= after.items()
     assert len((out / "summary.jsonl").read_text().splitlines()) == 6
+
+
+def test_what_is_no_problem_is_named() -> None:
+    with pytest.raises(AnyCSPError, match="solve_many takes problems, not 1"):
+        solve_many([1])  # type: ignore[list-item]

@@ -184,6 +184,13 @@ def test_a_missing_file_is_a_refusal(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == f"{ERROR}\n"
 
 
+@pytest.mark.parametrize("arguments", ["", "-n x model.fzn", "-t nan model.fzn", "--nonsense model.fzn"])
+def test_wrong_usage_is_one_line_too(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments.split()) == 2
+    written = capsys.readouterr()
+    assert (written.out, written.err.count("\n")) == (f"{ERROR}\n", 1)
+
+
 def test_a_signal_prints_the_best_so_far(tmp_path: Path) -> None:
     file = tmp_path / "model.fzn"
     file.write_text(OPEN)

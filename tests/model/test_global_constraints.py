@@ -453,3 +453,9 @@ def test_more_variables_than_memory_holds_are_refused_before_any_is_made(shape: 
     with pytest.raises(TooLargeError, match=r"1,000,000,000,000 variables"):
         problem.add_variables(shape, range(2))
     assert problem.num_variables == 0
+
+
+@pytest.mark.parametrize("bounds", [(0, 10**12), (-(2**63), 2**63 - 1), (0, 10**30)])
+def test_a_domain_too_wide_to_have_a_length_is_refused(bounds: tuple[int, int]) -> None:
+    with pytest.raises(ProblemError, match="values, more than"):
+        Problem().add_variable(*bounds)

@@ -138,6 +138,30 @@ def test_verbose_prints_every_improvement(capsys: pytest.CaptureFixture[str]) ->
     assert re.search(r"^ +\d+\.\d\d s  step [\d,]+: \d+ violated$", capsys.readouterr().out, re.MULTILINE)
 
 
+def test_more_answers_than_there_is_time_for_leave_time_for_some() -> None:
+    problem = Problem()
+    x = problem.add_variables(6, 0, 9)
+    problem.add_all_different(x)
+    result = solve(problem, time_limit=2, solutions=10**9, threads=1)
+    assert result.satisfied
+    assert len(result.solutions) > 1
+    assert all(answer.satisfied for answer in result.solutions)
+    free = Problem()
+    free.add_variables(40, 0, 9)
+    assert solve(free, time_limit=0.2, solutions=10**9, threads=1).seconds < 20
+
+
+def test_a_result_says_nothing_of_what_was_added_since() -> None:
+    problem = Problem()
+    x = problem.add_variable(0, 3, "x")
+    problem.add(x >= 4, name="never")
+    before = solve(problem, steps=10)
+    y = problem.add_variable(0, 3, "y")
+    problem.add(x + y >= 7, name="later")
+    assert [c.name for c in before.violated_constraints] == ["never"]
+    assert "later" not in before._repr_html_()
+
+
 def test_violated_constraints_have_names_weights_and_values() -> None:
     problem = clash()
     result = solve(problem, time_limit=2)

@@ -70,6 +70,16 @@ def test_a_busy_machine_gives_a_small_file_the_time_to_be_read() -> None:
     assert Clock(0.2, time.perf_counter()).read_until().left < 0.3
 
 
+@compiled
+@pytest.mark.parametrize("search", ["auto", "local", "neural", "hybrid"])
+def test_limits_beyond_64_bits_are_as_good_as_none(search: str) -> None:
+    problem = Problem()
+    x = problem.add_variables(3, 0, 2)
+    problem.add_all_different(x)
+    for limits in ({"steps": 10**30}, {"time_limit": 10**400}, {"steps": 100, "threads": 10**30, "runs": 1}):
+        assert solve(problem, search=search, **limits).satisfied  # type: ignore[arg-type]
+
+
 def test_the_process_began_before_all_of_this() -> None:
     age = time.perf_counter() - process_began()
     assert time.process_time() - 0.1 <= age < 24 * 3600

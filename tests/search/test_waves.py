@@ -53,6 +53,23 @@ def test_waves_share_the_time(problem: Problem, monkeypatch: pytest.MonkeyPatch)
     assert len(found.best_per_run) == 4
 
 
+def test_there_are_no_more_waves_once_the_time_is_up(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold(monkeypatch, problem, 1)
+    with pytest.warns(UserWarning, match="share the time"):
+        found = solve(problem, runs=20_000, time_limit=0.2, search="local", threads=1)
+    assert 0 < found.runs < 20_000
+
+
+def test_a_wave_leaves_some_memory_to_others(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is free when the runs are counted may be taken a moment later."""
+    free = iter([estimate_bytes(problem, 100, hidden=1)])
+    monkeypatch.setattr("anycsp.footprint.available_bytes", lambda: next(free, estimate_bytes(problem, 96, hidden=1)))
+    with pytest.warns(UserWarning, match="memory holds 100 of the 190 runs") as warned:
+        found = solve(problem, runs=190, steps=10, search="local", threads=1)
+    assert found.runs == 190
+    assert len(warned) == 1
+
+
 def test_a_number_of_runs_that_nobody_asked_for_is_what_fits(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     hold(monkeypatch, problem, 1)
     assert solve(problem, time_limit=0.1, search="local", threads=3).runs == 1

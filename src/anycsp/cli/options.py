@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -21,9 +22,15 @@ class Whole(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """Numbers within bounds, which click calls "float range"."""
+    """Numbers within bounds, which click calls "float range", and of which it takes NaN for one."""
 
     name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a valid number.", param, ctx)
+        return number
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
         return "X"

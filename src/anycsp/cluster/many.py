@@ -14,7 +14,7 @@ from anycsp.cluster.board import Exchange
 from anycsp.cluster.shared import Group, searched_together
 from anycsp.cluster.workers import Task, Workers, open_workers
 from anycsp.deadline import DEFAULT_SECONDS
-from anycsp.errors import AnyCSPError
+from anycsp.errors import AnyCSPError, ProblemError
 from anycsp.footprint import estimate_bytes
 from anycsp.model.problem import Problem
 from anycsp.neural.models import load_model
@@ -86,6 +86,10 @@ def solve_many(
     With a limit of time they tell each other of their best assignments, and end together; the best of them is the
     result. So one hard problem can use all of a cluster.
     """
+    problems = list(problems)
+    for problem in problems:
+        if not isinstance(problem, Problem):
+            raise ProblemError(f"solve_many takes problems, not {problem!r:.60}")
     given = {str(i): GivenProblem(problem, options.get("runs") or 1) for i, problem in enumerate(problems)}
     found: dict[str, Result] = {}
     with open_workers(on, processes) as workers:

@@ -144,12 +144,17 @@ def _count(load: Loader, c: Arguments) -> None:
 
 
 def _n_values(load: Loader, c: Arguments) -> None:
+    items, condition = load.operands(c[TypeCtrArg.LIST]), c[TypeCtrArg.CONDITION]
     excepted = c.get(TypeCtrArg.EXCEPT) or []
     if not excepted:
-        load.post(load.condition(distinct(load.operands(c[TypeCtrArg.LIST])), c[TypeCtrArg.CONDITION]))
-        return
-    operator, bound = load.comparison(c[TypeCtrArg.CONDITION])
-    load.problem.add_distinct(load.scope(c[TypeCtrArg.LIST]), operator, bound, except_values=excepted)
+        load.post(load.condition(distinct(items), condition))
+    elif condition.operator.name in ("IN", "NOTIN"):
+        # Counted together with the excepted values, which are then taken off.
+        excepted = sorted(set(excepted))
+        load.post(load.condition(operation("sub", distinct([*items, *excepted]), len(excepted)), condition))
+    else:
+        operator, bound = load.comparison(condition)
+        load.problem.add_distinct(load.scope(c[TypeCtrArg.LIST]), operator, bound, except_values=excepted)
 
 
 def _cardinality(load: Loader, c: Arguments) -> None:

@@ -238,6 +238,8 @@ class Loader:
         elif self._has_stars(tuples):
             rows = [["*" if cell is ANY else cell for cell in row] for row in tuples]
             kept = [r for r in rows if all(c == "*" or self._known(d, c) for d, c in zip(domains, r, strict=True))]
+            if repeated:
+                scope, kept = _listed_once(scope, kept)
             self.problem.add_short_table(scope, kept, allowed=allowed)
         elif repeated or any(d.labels is not None for d in domains):
             kept = [r for r in tuples if all(self._known(d, c) for d, c in zip(domains, r, strict=True))]
@@ -279,3 +281,16 @@ def _relation(domains: Sequence[Any], tuples: Any, allowed: bool) -> Relation:
     positions = np.stack([d.positions_of(rows[:, k]) for k, d in enumerate(domains)], axis=1)
     positions = np.unique(positions[(positions >= 0).all(axis=1)], axis=0)
     return Relation(tuple(len(d) for d in domains), np.ascontiguousarray(positions), allowed)
+
+
+def _listed_once(scope: Sequence[Variable], rows: Sequence[Sequence[Any]]) -> tuple[list[Variable], list[list[Any]]]:
+    """A short table whose scope lists a variable several times, as one that does not."""
+    places: dict[int, list[int]] = {}
+    for k, x in enumerate(scope):
+        places.setdefault(x.index, []).append(k)
+    merged = []
+    for row in rows:
+        cells = [{row[k] for k in same} - {"*"} or {"*"} for same in places.values()]
+        if all(len(cell) == 1 for cell in cells):
+            merged.append([cell.pop() for cell in cells])
+    return [scope[same[0]] for same in places.values()], merged

@@ -369,8 +369,9 @@ def _domain(parts: list[Any], method: str, name: str | None) -> Domain:
                 f"({low}, {high}) as a domain: write the bounds {low}, {high} without brackets, or [{low}, {high}] for "
                 "these two values"
             )
-        if isinstance(domain, range) and len(domain) > WIDEST_DOMAIN:
-            raise ProblemError(f"{len(domain):,} values, more than {WIDEST_DOMAIN:,}: count in a larger unit")
+        # The length of a range, which `len` does not say of one with more than 2^63 values.
+        if isinstance(domain, range) and (size := -(-(domain.stop - domain.start) // domain.step)) > WIDEST_DOMAIN:
+            raise ProblemError(f"{size:,} values, more than {WIDEST_DOMAIN:,}: count in a larger unit")
         return Domain.of(domain)
     except ProblemError as error:
         raise ProblemError(f"{who}{error}") from None

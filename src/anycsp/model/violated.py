@@ -44,11 +44,18 @@ MOST_VALUES = 8
 LONGEST_TEXT = 100
 
 
-def violated_constraints(problem: Problem, positions: npt.NDArray[np.integer[Any]]) -> list[ViolatedConstraint]:
-    """Required ones first, then by falling weight."""
+def violated_constraints(
+    problem: Problem, positions: npt.NDArray[np.integer[Any]], constraints: int | None = None
+) -> list[ViolatedConstraint]:
+    """Required ones first, then by falling weight. `constraints`: how many there were when the assignment was
+    found, perhaps with fewer variables; what was added since is left out."""
+    added = np.zeros(problem.num_variables - len(positions), dtype=positions.dtype)
+    positions = np.concatenate([positions, added])
     found = []
     for block in problem.blocks:
         for row in np.flatnonzero(~block.satisfied(problem.domains, positions)).tolist():
+            if constraints is not None and block.terms.index[row] >= constraints:
+                continue
             number, plain = int(block.terms.index[row]), block.describe(row, problem.domain_list)
             scope = [int(x) for x in block.scope_of(row)]
             found.append(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from anycsp.deadline import DEFAULT_SECONDS, Deadline
+from anycsp.deadline import DEFAULT_SECONDS, NEVER, Deadline
 from anycsp.errors import AnyCSPError
 from anycsp.model.variables import Assignment
 from anycsp.neural.guidance import Guidance, as_guidance
@@ -20,9 +20,12 @@ from anycsp.neural.temperature import Temperature, as_temperature
 from anycsp.search.branching import Branching
 from anycsp.search.driver import Callback, Limits
 from anycsp.search.heuristic import Heuristic, load_heuristic, names_heuristic
+from anycsp.search.local import FOREVER
 from anycsp.threads import available_threads
 
 SEARCHES = ("auto", "neural", "local", "hybrid", "exact")
+MOST_THREADS = 1024
+"""More threads than these are these: each takes memory, and a run of its own where nobody says how many runs."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ class SearchOptions:
         for name, least in (("steps", 0), ("runs", 1), ("threads", 1)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole(name, getattr(self, name), least))
+        # Compiled code counts in 64 bits.
+        for name, most in (("steps", FOREVER), ("threads", MOST_THREADS)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, min(getattr(self, name), most))
         object.__setattr__(self, "seed", whole("seed", self.seed))
         object.__setattr__(self, "time_limit", _deadline(self.time_limit, self.steps))
         if names_heuristic(self.model):
@@ -111,7 +118,10 @@ def _deadline(time_limit: Any, steps: int | None) -> Deadline:
         raise AnyCSPError(f"time_limit is a number of seconds, not {_shown(time_limit)}")
     if not time_limit >= 0:  # NaN is refused too
         raise AnyCSPError(f"time_limit = {time_limit}: must not be negative")
-    return Deadline.after(float(time_limit))
+    try:
+        return Deadline.after(float(time_limit))
+    except OverflowError:  # more seconds than a float holds
+        return NEVER
 
 
 def whole(name: str, value: Any, least: int | None = None) -> int:

@@ -164,8 +164,9 @@ class Result(Answer):
 
     @property
     def violated_constraints(self) -> list[ViolatedConstraint]:
-        """What does not hold, required constraints first, then by falling weight."""
-        return [] if self.problem is None else violated_constraints(self.problem, self.positions)
+        """What does not hold, required constraints first, then by falling weight. Of what was added to the problem
+        since, nothing is said."""
+        return [] if self.problem is None else violated_constraints(self.problem, self.positions, self.constraints)
 
     def explain(self) -> list[str]:
         """Why not everything holds, in lines to read: constraints that cannot hold together, where it is proved that

@@ -18,6 +18,10 @@ from anycsp.search.exact.engine import has_objective
 from anycsp.search.options import SearchOptions, whole
 from anycsp.search.result import Result
 
+LEAST_SECONDS = 0.25
+"""What the search for one answer gets, but for half of what is left: where very many are asked for, even shares of the
+time would be too short to find any."""
+
 
 def several(
     problem: Problem,
@@ -37,7 +41,10 @@ def several(
         )
     began, found = time.perf_counter(), list[Result]()
     for left in range(solutions, 0, -1):
-        share = options.deadline.within(options.deadline.left / left)
+        if found and options.deadline.passed:
+            break
+        seconds = options.deadline.left
+        share = options.deadline.within(max(seconds / left, min(seconds / 2, LEAST_SECONDS)))
         demanded = problem if not found else _demanded(problem, found, variables, min_distance)
         result = run(demanded, replace(options, time_limit=share, hint=options.hint if not found else None))
         counted = problem.violation_of_positions(result.positions)

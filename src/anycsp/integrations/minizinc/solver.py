@@ -34,9 +34,23 @@ LEAST_SECONDS = 0.5
 start."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with its arguments as the rest of the program does, not with the usage before it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise AnyCSPError(f"{message} (see {self.prog} --help)")
+
+
+def milliseconds(text: str) -> float:
+    number = float(text)
+    if not number >= 0:  # NaN is refused too
+        raise ValueError
+    return number
+
+
 def arguments_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The flags that MiniZinc knows of every solver, and the search."""
-    parser = argparse.ArgumentParser(prog="fzn-anycsp", description="Solve a FlatZinc file.")
+    parser = _Parser(prog="fzn-anycsp", description="Solve a FlatZinc file.")
     parser.add_argument("file", help="model.fzn")
     parser.add_argument("-a", dest="all", action="store_true", help="all solutions; with an objective all improvements")
     parser.add_argument("-i", dest="intermediate", action="store_true", help="print every improvement")
@@ -46,7 +60,7 @@ def arguments_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("-p", dest="threads", type=int, help="threads; default all cores")
     parser.add_argument("-r", dest="seed", type=int, default=0, help="seed of all random numbers")
     parser.add_argument("-f", dest="free", action="store_true", help="free search: ignore search annotations")
-    parser.add_argument("-t", dest="milliseconds", type=float, help="time limit in milliseconds; default none")
+    parser.add_argument("-t", dest="milliseconds", type=milliseconds, metavar="MS", help="time limit; default none")
     parser.add_argument("--search", default="auto", help="auto, local, exact, hybrid or neural")
     return parser.parse_args(arguments)
 
