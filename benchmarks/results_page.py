@@ -353,21 +353,22 @@ def tuning_commands(file: Path) -> list[str]:
 # ── speed of the network ─────────────────────────────────────────────────────────────────────────
 
 
-def step_speed(file: Path) -> list[Part]:
+def step_speed(folder: Path) -> list[Part]:
     rows, below = [], []
-    records = json.loads(file.read_text())
+    records = [record for file in sorted(folder.glob("*.json")) for record in json.loads(file.read_text())]
     for row in records:
         ratio = row["native"] / row["plain"]
         title = f"{speed.WORKLOADS[row['workload']].title}, d = {row['d']}, {row['threads']} thread"
+        machine = row["hardware"].split(",")[0]
         if ratio < 10 and row["d"] == 32:
-            below.append(title)
+            below.append(f"{title}, on {machine}")
         memory = f"{row['plain_mb'] / row['native_mb']:.1f}"
-        rows.append([title, f"{row['native']:.1f}", f"{row['plain']:.1f}", f"{ratio:.1f}", memory])
+        rows.append([title, machine, f"{row['native']:.1f}", f"{row['plain']:.1f}", f"{ratio:.1f}", memory])
     lead = f"Less than ten times the plain transcription: {'; '.join(below)}." if below else ""
-    header = ["workload", "native steps/s", "plain steps/s", "native : plain", "plain memory : native memory"]
-    machines, commits = ({row[key] for row in records} for key in ("hardware", "commit"))
+    header = ["workload", "machine", "native steps/s", "plain steps/s", "native : plain", "plain memory : native memory"]
+    commits = sorted({f"{row['hardware'].split(',')[0]}: commit {row['commit']}" for row in records})
     footer = (
-        f"{'; '.join(sorted(machines))}; processor time; commit {', '.join(sorted(commits))}. "
+        f"{'; '.join(commits)}. Processor time. "
         "Plain is the paper transcribed directly to PyTorch (`benchmarks/plain_transcription.py`)."
     )
     return [Paragraph(lead or "Ten times the plain transcription or more everywhere."), Table(header, rows, footer)]
@@ -412,8 +413,8 @@ SECTIONS = (
     ),
     Section(
         "Speed of the network's step",
-        RECORDS / "speed.json",
-        always("python benchmarks/speed.py --hidden 32 --threads 1 --json research/records/speed.json"),
+        RECORDS / "speed",
+        always("python benchmarks/speed.py --hidden 32 --threads 1 --json research/records/speed/MACHINE.json"),
         step_speed,
     ),
     Section(
