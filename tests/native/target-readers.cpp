@@ -2,7 +2,7 @@
 // about them afterwards stays within its memory and comes to an end.
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <numeric>
 
 #include "drawn.h"
 #include "expectations.h"
@@ -78,11 +78,15 @@ std::shared_ptr<Problem> read(const Drawn& drawn) {
     }
 }
 
-// Labels of constraints that only a function can evaluate: anything will do.
+// Labels of constraints that only a function can evaluate. Any function of its own positions will do, but it must be one:
+// what holds with X at v may not depend on where X is.
 ExternalLabels some_labels(const Problem& p) {
-    return [&p](int32_t c, const int32_t* positions, uint8_t* labels) {
-        const int64_t edges = p.edge_start[p.scope_start[c + 1]] - p.edge_start[p.scope_start[c]];
-        for (int64_t e = 0; e < edges; ++e) labels[e] = (e + positions[0]) % 3 > 0;
+    return [&p](int32_t c, const int32_t* scope_positions, uint8_t* labels) {
+        const int32_t first = p.scope_start[c], last = p.scope_start[c + 1];
+        const int64_t sum = std::accumulate(scope_positions, scope_positions + (last - first), int64_t(0));
+        for (int32_t s = first; s < last; ++s)
+            for (int32_t v = 0; v < p.domain_size(p.scope[s]); ++v)
+                *labels++ = (sum - scope_positions[s - first] + v) % 3 > 0;
     };
 }
 
