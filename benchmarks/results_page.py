@@ -365,7 +365,14 @@ def step_speed(folder: Path) -> list[Part]:
         memory = f"{row['plain_mb'] / row['native_mb']:.1f}"
         rows.append([title, machine, f"{row['native']:.1f}", f"{row['plain']:.1f}", f"{ratio:.1f}", memory])
     lead = f"Less than ten times the plain transcription: {'; '.join(below)}." if below else ""
-    header = ["workload", "machine", "native steps/s", "plain steps/s", "native : plain", "plain memory : native memory"]
+    header = [
+        "workload",
+        "machine",
+        "native steps/s",
+        "plain steps/s",
+        "native : plain",
+        "plain memory : native memory",
+    ]
     commits = sorted({f"{row['hardware'].split(',')[0]}: commit {row['commit']}" for row in records})
     footer = (
         f"{'; '.join(commits)}. Processor time. "

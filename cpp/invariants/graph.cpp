@@ -207,7 +207,9 @@ int32_t Graph::search_position(int32_t x, int64_t value) const {
     const int64_t* values = problem_->value.data() + problem_->value_start[x];
     const int32_t *begin = sorted_.data() + problem_->value_start[x], *end = begin + problem_->domain_size(x);
     const int32_t* at = std::lower_bound(begin, end, value, [&](int32_t p, int64_t v) { return values[p] < v; });
-    if (at == end || (at != begin && value - values[at[-1]] < values[*at] - value)) --at;
+    // Distances are up to 2^64.
+    auto distance = [](int64_t low, int64_t high) { return static_cast<uint64_t>(high) - static_cast<uint64_t>(low); };
+    if (at == end || (at != begin && distance(values[at[-1]], value) < distance(value, values[*at]))) --at;
     return *at;
 }
 
