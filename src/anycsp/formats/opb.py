@@ -211,8 +211,8 @@ def write(problem: Problem) -> str:
         head.append(f"{objective.kind[:3]}: {_written(_linear_objective(objective))} ;")
     elif objective is not None and (objective.kind != "cost" or objective.constant):
         raise ConversionError(f"opb cannot hold the objective {objective.kind!r}")
-    elif objective is not None:
-        head.append("soft: ;")
+    elif objective is not None or any(text.startswith("[") for _, text in rows):
+        head.append("soft: ;")  # costs mean this objective, also where the line is missing
     return "\n".join([*head, *(text for _, text in sorted(rows))]) + "\n"
 
 
