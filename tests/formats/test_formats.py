@@ -243,7 +243,7 @@ def test_formats_are_recognised(name: str, text: str, expected: str) -> None:
     ("a.opb", "* a comment\n+1 x1 +1 x2 >= 1 ;\n"),
 ])  # fmt: skip
 def test_lines_may_end_as_on_any_system(tmp_path: Path, name: str, text: str, end: str) -> None:
-    """Where a lone carriage return is no end, a comment at the top is all of the file, and nothing is left to violate."""
+    """Where a lone carriage return is no end, a comment at the top is all of a file, and nothing is left of it."""
     (tmp_path / name).write_bytes(text.replace("\n", end).encode())
     options = {"colors": 2} if name == "a.col" else {}
     assert read(tmp_path / name, **options).num_constraints == (1 if name == "a.opb" else 2)

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.formats.files import write_whole
+from anycsp.interrupts import signals
 from anycsp.memory import check_bytes
 from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.native_ops import fastest
@@ -425,8 +426,8 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 @contextmanager
 def _stop_on_signal(stop: threading.Event) -> Iterator[None]:
-    """SIGTERM and Ctrl-C end the loop after the current update, with a checkpoint; a second one ends it at once, with
-    the last checkpoint. Only the main thread can listen."""
+    """Ctrl-C, SIGTERM and a closed terminal end the loop after the current update, with a checkpoint; a second signal
+    ends it at once, with the last checkpoint. Only the main thread can listen."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -436,10 +437,10 @@ def _stop_on_signal(stop: threading.Event) -> Iterator[None]:
             raise KeyboardInterrupt
         stop.set()
 
-    signals = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(s, end) for s in signals]
+    heard = signals()
+    before = [signal.signal(s, end) for s in heard]
     try:
         yield
     finally:
-        for s, handler in zip(signals, before, strict=True):
+        for s, handler in zip(heard, before, strict=True):
             signal.signal(s, handler)
