@@ -156,7 +156,10 @@ def _sum(source: Source, text: str, line: int) -> Sum:
         term = _TERM.match(text, at)
         if term is None or term.end() == at:
             raise source.error(f"not a term such as '+2 x1 ~x2': {shown(text[at:])}", line)
-        literals = {int(name.lstrip("~x")) * (-1 if name[0] == "~" else 1) for name in term[2].split()}
+        literals = {
+            source.integer(name.lstrip("~x"), "a variable's number", line) * (-1 if name[0] == "~" else 1)
+            for name in term[2].split()
+        }
         if 0 in literals:
             raise source.error("variables count from x1, not x0", line)
         if not any(-literal in literals for literal in literals):
