@@ -1,5 +1,5 @@
-"""Ctrl-C and SIGTERM: as long as there is no answer they end the program at once; afterwards they end the search, and
-the best so far is printed."""
+"""Ctrl-C, SIGTERM and a terminal that is closed: as long as there is no answer they end the program at once; afterwards
+they end the search, and the best so far is printed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import signal
 import threading
 from types import FrameType
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+def signals() -> list[int]:
+    """What asks the program to end; SIGHUP, which Windows lacks, unless it was told to outlive its terminal (nohup)."""
+    hang_up: int | None = getattr(signal, "SIGHUP", None)
+    heard = [] if hang_up is None or signal.getsignal(hang_up) == signal.SIG_IGN else [hang_up]
+    return [signal.SIGINT, signal.SIGTERM, *heard]
 
 
 def end_at_once() -> None:
     """End with one line and the shell's code for the signal, wherever it strikes: an exception could be swallowed, or
     torn out of an import as a traceback."""
-    for number in _SIGNALS:
+    for number in signals():
         signal.signal(number, _end)
 
 
@@ -33,5 +38,5 @@ def stop_instead(stop: threading.Event) -> None:
         signal.signal(number, signal.SIG_DFL)
 
     if threading.current_thread() is threading.main_thread() and not stop.is_set():
-        for number in _SIGNALS:
+        for number in signals():
             signal.signal(number, handle)

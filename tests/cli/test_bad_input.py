@@ -91,6 +91,8 @@ FILES: dict[str, tuple[str, str | bytes, int | None, str]] = {
     "truncated gzip": ("x.cnf.gz", GZ[: len(GZ) // 2], None, "truncated or damaged gzip"),
     "truncated xz": ("x.cnf.xz", XZ[: len(XZ) // 2], None, "truncated or damaged xz"),
     "not gzip at all": ("x.cnf.gz", b"p cnf 1 1\n1 0\n", None, "truncated or damaged gzip"),
+    "a literal of 5,000 digits": ("x.cnf", f"p cnf 1 1\n{'9' * 5000} 0\n", None, "unknown literal"),
+    "a variable of 5,000 digits": ("x.opb", f"+1 x{'9' * 5000} >= 1 ;\n", None, "a variable's number"),
     "binary garbage": ("x.cnf", GARBAGE, None, "binary data"),
     "binary garbage as JSON": ("x.json", GARBAGE, None, "binary data"),
     "empty file": ("x.txt", "", None, "an empty file"),

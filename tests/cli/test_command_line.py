@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from anycsp.cli import COMMANDS, run
 from anycsp.cli.progress import BARS, CURVE_WIDTH, ProgressLine, curve
 from anycsp.deadline import NEVER, Deadline
 from anycsp.formats import read, write
+from anycsp.interrupts import signals
 from anycsp.neural.profile import PHASES
 
 KEYS = [
@@ -302,7 +304,11 @@ def overfull() -> str:
 
 @pytest.mark.parametrize(
     ("number", "search"),
-    [(signal.SIGINT, "neural"), *((signal.SIGTERM, search) for search in ("neural", "local", "hybrid"))],
+    [
+        (signal.SIGINT, "neural"),
+        *((signal.SIGTERM, search) for search in ("neural", "local", "hybrid")),
+        *([(signal.SIGHUP, "local")] if hasattr(signal, "SIGHUP") else []),
+    ],
 )
 def test_a_signal_prints_the_best_so_far(tmp_path: Path, model: Path, number: int, search: str) -> None:
     if search != "neural" and not native.available():
@@ -327,6 +333,16 @@ def test_a_signal_prints_the_best_so_far(tmp_path: Path, model: Path, number: in
     assert err == ""
     assert time.perf_counter() - sent < 20
     assert (tmp_path / "t").read_text()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no such signal here")
+def test_what_is_told_to_outlive_its_terminal_does() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does
+    try:
+        assert signals() == [signal.SIGINT, signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert signals() == [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 SLOW_PREPARATION = """
@@ -735,6 +751,59 @@ def test_generate_lists_parameters_and_takes_a_number_for_a_range(tmp_path: Path
     assert read(next(tmp_path.glob("*.cnf"))).num_constraints == 60
     assert run(["generate", "maxcut", "--set", "n=20", "--set", "p=1", "--out", str(tmp_path)]) == 0
     assert read(next(tmp_path.glob("*.rud"))).num_constraints == 190
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("no-depth.csv", "update,minutes\n0,1\n"),
+        ("odd-depth.csv", "update,minutes,depth_x\n0,1,2\n"),
+        ("no-minutes.csv", "update,depth_10\n0,1\n"),
+        ("long.csv", f"update,minutes,depth_10\n0,1,{'9' * 200_000}\n"),
+        ("large.csv", "update,minutes,depth_10\n0,1,1e308\n1,2,-1e308\n"),
+        ("wide.csv", f"minutes,{','.join(f'depth_{k}' for k in range(1, 200))}\n{','.join('1' * 200)}\n"),
+        ("nested.jsonl", "[" * 100_000 + "\n"),
+        ("huge.jsonl", f'{{"seconds":0,"violated_weight":1{"0" * 400},"found_by":"tree","objective":null}}\n'),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, capsys: Capture, name: str, text: str) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / name).write_text(text)
+    assert run(["plot", str(tmp_path / name), "--out", str(tmp_path / "x.png")]) == 2
+    error = capsys.readouterr().err
+    assert name in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "x.png").exists()
+
+
+def test_a_picture_has_the_kind_of_its_name_and_appears_whole(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    curve, picture = tmp_path / "curve.csv", tmp_path / "x.svg"
+    curve.write_text("update,minutes,depth_10\n0,0,3\n1,1,2\n")
+    assert run(["plot", str(curve), "--out", str(picture)]) == 0
+    drawn = picture.read_bytes()
+    assert b"<svg" in drawn
+    assert run(["plot", str(curve), "--out", str(tmp_path / "x.xyz")]) == 2
+    assert ".png, .svg" in capsys.readouterr().err
+
+    def torn(figure: Figure, file: Any, **options: object) -> None:
+        (open(file, "wb") if isinstance(file, (str, Path)) else file).write(b"half")  # noqa: SIM115
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Figure, "savefig", torn)
+    assert run(["plot", str(curve), "--out", str(picture)]) == 130
+    assert picture.read_bytes() == drawn
+
+
+def test_a_setting_nested_too_deep_is_refused_in_one_line(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["generate", "sat", "--set", f"n={'[' * 100_000}", "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert len(error) <= 301
 
 
 def test_animate_writes_a_film_that_moves(tmp_path: Path, capsys: Capture) -> None:

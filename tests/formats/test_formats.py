@@ -235,6 +235,20 @@ def test_formats_are_recognised(name: str, text: str, expected: str) -> None:
     assert detect(text_source(text.encode(), name)).name == expected
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\r\r\n"])
+@pytest.mark.parametrize(("name", "text"), [
+    ("a.cnf", "c a comment\np cnf 2 2\n1 2 0\n-1 2 0\n"),
+    ("a.wcnf", "c a comment\nh 1 2 0\n3 -1 0\n"),
+    ("a.col", "c a comment\np edge 3 2\ne 1 2\ne 2 3\n"),
+    ("a.opb", "* a comment\n+1 x1 +1 x2 >= 1 ;\n"),
+])  # fmt: skip
+def test_lines_may_end_as_on_any_system(tmp_path: Path, name: str, text: str, end: str) -> None:
+    """Where a lone carriage return is no end, a comment at the top is all of a file, and nothing is left of it."""
+    (tmp_path / name).write_bytes(text.replace("\n", end).encode())
+    options = {"colors": 2} if name == "a.col" else {}
+    assert read(tmp_path / name, **options).num_constraints == (1 if name == "a.opb" else 2)
+
+
 @pytest.mark.parametrize(
     ("suffix", "compress"),
     [

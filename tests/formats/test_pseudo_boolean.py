@@ -63,6 +63,14 @@ def test_linear_opb_files_survive_being_written(seed: int) -> None:
         assert problem.violation(values) == again.violation(values)
 
 
+def test_a_written_file_with_costs_says_so_the_first_time_too() -> None:
+    """Costs make an objective when they are read, so a file that was written and read is written as it was."""
+    problem = read_text("p cnf 2 2\n1 2 0\n-1 2 0\n", format="cnf")
+    text = to_text(problem, "opb")
+    assert "soft: ;" in text
+    assert to_text(read_text(text, format="opb"), "opb") == text
+
+
 def random_quadratic(seed: int) -> tuple[int, dict[tuple[int, int], str]]:
     rng = random.Random(seed)
     nodes = rng.randint(1, 5)

@@ -117,8 +117,21 @@ def test_an_enumeration_of_no_steps_reports_what_it_answers() -> None:
     problem = Problem()
     a, b = problem.add_variable((0,), "a"), problem.add_variable((0, 1, 4), "b")
     problem.add(a == b, hard=True)
-    result = solve(problem, search="local", steps=0, threads=1, hint={"b": 4})
-    assert (result.status, result.assignment) == ("satisfied", {"a": 0, "b": 0})
+    result = solve(problem, search="local", threads=1, hint={"b": 4})
+    assert (result.status, result.assignment, result.steps) == ("satisfied", {"a": 0, "b": 0}, 0)
+
+
+@pytest.mark.parametrize("search", ["local", "auto"])
+def test_too_few_steps_for_all_assignments_are_spent_on_a_search(search: str) -> None:
+    """In the order of the code the answer is among the last of 4,096 assignments; a search needs few steps."""
+    problem = Problem()
+    x = problem.add_variables(12, (0, 1))
+    for before, after in pairwise(x):
+        problem.add(before != after, weight=2)
+    problem.add(x[-1] == 1)
+    assert solve(problem, search=search, steps=4095, threads=1).violated == 0
+    assert solve(problem, search=search, steps=200, threads=1).violated == 0
+    assert solve(problem, search=search, steps=4096, threads=1).found_by == "enumeration"
 
 
 def test_soft_constraints_left_by_presolve_refute_nothing() -> None:

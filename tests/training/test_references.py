@@ -56,6 +56,30 @@ def test_a_folder_is_all_that_training_needs(folder: Path, tmp_path: Path, capsy
     assert load_model(out).training["validation"]["10"] <= float(rows[0]["depth_10"])
 
 
+@pytest.mark.parametrize("killed", [True, False])
+def test_a_run_that_ends_before_it_is_compared_is_compared_when_it_goes_on(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    out = tmp_path / "run"
+
+    def ends(*_: object) -> list[Reference]:
+        raise KeyboardInterrupt
+
+    if killed:
+        monkeypatch.setattr("anycsp.training.references.measured", ends)
+        assert main(["train", f"files:{folder}", "--out", str(out), *TINY]) == 130
+        monkeypatch.undo()
+    else:
+        main(["train", f"files:{folder}", "--out", str(out), *TINY])
+        (out / "references.json").unlink()
+    assert not load(out)
+    capsys.readouterr()
+    said = run(capsys, "train", "--out", out, "--resume", "--quiet", "--threads", "1")
+    assert "the same 2 instances: 0 by the default search" in said
+    with open(out / "validation.csv") as file:
+        assert [int(row["update"]) for row in csv.DictReader(file)] == [0, 1, 2]
+
+
 def test_a_single_instance_to_validate_on_ends_where_it_is_solved(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,13 @@ def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
 # ── configuration ────────────────────────────────────────────────────────────────────────────────
 
 
+def test_any_folder_can_be_written_in_a_config_and_read_again(tmp_path: Path) -> None:
+    config = replace(SMALL, distribution='files:a "\\ \x7f \x01 é \U0001f600')
+    path = tmp_path / "config.toml"
+    path.write_text(config.to_toml(), encoding="utf-8")
+    assert TrainingConfig.read(path) == config
+
+
 def test_config_is_toml_and_back(tmp_path: Path) -> None:
     for config in (TrainingConfig(), SMALL, replace(SMALL, parameters={"density": [[4.0, 4.5]], "n": [10, 20]})):
         (tmp_path / "config.toml").write_text(config.to_toml())
@@ -246,11 +253,26 @@ def _dies_at_call(number: int, function: Callable[[], None]) -> Callable[[], Non
     return dying
 
 
+def _dies_after_call(number: int, function: Callable[[], None]) -> Callable[[], None]:
+    calls = iter(range(1, number + 1))
+
+    def dying() -> None:
+        function()
+        if next(calls) == number:
+            raise KeyboardInterrupt
+
+    return dying
+
+
+@pytest.mark.parametrize("dies", [_dies_at_call, _dies_after_call])
 @pytest.mark.parametrize("save", [1, 2, 3, 4])
 def test_a_killed_run_goes_on_from_its_last_checkpoint_in_the_same_logs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, save: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    save: int,
+    dies: Callable[[int, Callable[[], None]], Callable[[], None]],
 ) -> None:
-    """Killed before and after its validations, at updates 10 and 20."""
+    """Killed before and after it saves, which it does before and after its validations, at updates 10 and 20."""
 
     def every_ten_updates(trainer: Trainer) -> bool:
         counters = trainer.counters
@@ -262,7 +284,7 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint_in_the_same_logs(
     killed = Trainer(config, tmp_path / "killed")
     killed.folder.mkdir()
     killed.save()
-    killed.save = _dies_at_call(save, killed.save)  # type: ignore[method-assign]
+    killed.save = dies(save, killed.save)  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         killed.run()
     resumed = Trainer.resume(tmp_path / "killed")

@@ -284,6 +284,49 @@ def test_a_damaged_journal_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "mine.journal.jsonl:1: point is missing" in capsys.readouterr().err
 
 
+def test_a_line_that_a_kill_has_torn_is_cut_off(tmp_path: Path) -> None:
+    out, journal = tmp_path / "mine.toml", tmp_path / "mine.journal.jsonl"
+    small = ["--set", "n=30", "--seconds", "0.05", "--instances", "2", "--judges", "2", "--seeds", "1", "--quiet"]
+    command = ["tune", "sat", *small, "--minutes", "0.001", "--processes", "1", "--out", str(out)]
+    assert run(command) == 0
+    whole = journal.read_text()
+    journal.write_text(whole + whole[: len(whole) // 2].rstrip("\n"))
+    assert run([*command, "--resume"]) == 0
+    assert journal.read_text().startswith(whole)
+    assert all(json.loads(line) for line in journal.read_text().splitlines())
+
+
+@pytest.mark.parametrize("wrong", [["nonsense"], ["sat", "--set", "n=x"]])
+def test_what_cannot_be_tuned_leaves_what_was_tried(tmp_path: Path, wrong: list[str]) -> None:
+    journal = tmp_path / "mine.journal.jsonl"
+    journal.write_text("hours of work\n")
+    assert run(["tune", *wrong, "--processes", "1", "--out", str(tmp_path / "mine.toml")]) == 2
+    assert journal.read_text() == "hours of work\n"
+
+
+@pytest.mark.parametrize("out", ["", "missing/mine.toml"])
+def test_settings_that_could_not_be_written_are_refused_before_the_search(
+    out: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["tune", "sat", "--processes", "1", "--out", out]) == 2
+    error = capsys.readouterr().err
+    assert "cannot be written" in error
+    assert error.count("\n") == 1
+
+
+def test_a_training_run_is_not_overwritten_by_what_is_learnt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["generate", "sat", "--count", "4", "--set", "n=20", "--out", str(tmp_path / "sat")])
+    (tmp_path / "run").mkdir()
+    for name in ("checkpoint.safetensors", "best.safetensors"):
+        (tmp_path / "run" / name).write_bytes(b"hours of work")
+    assert run(["learn", str(tmp_path / "sat"), "--out", str(tmp_path / "run"), "--processes", "1"]) == 2
+    assert "holds a training run" in capsys.readouterr().err
+    assert (tmp_path / "run" / "best.safetensors").read_bytes() == b"hours of work"
+
+
 def test_learning_from_a_folder_ends_with_a_table_and_something_to_solve_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

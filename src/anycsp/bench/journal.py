@@ -66,7 +66,7 @@ def _parse(content: bytes, path: Path) -> list[Record]:
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
         if not isinstance(record, dict) or not {"key", "experiment", "status"} <= record.keys():
             raise AnyCSPError(f"{path}:{number}: not a line of results; without that line the others are usable")

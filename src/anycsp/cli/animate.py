@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def _write(out: Path, picture: dict[str, Any], frames: list[dict[str, Any]]) -> 
     import matplotlib.pyplot as plt
     from matplotlib.animation import FFMpegWriter, PillowWriter
 
+    from anycsp.formats.files import write_whole
     from anycsp.pictures.paint import paint
 
     if picture["kind"] == "schedule":
@@ -91,14 +93,17 @@ def _write(out: Path, picture: dict[str, Any], frames: list[dict[str, Any]]) -> 
         picture = {**picture, "last": max(ends, default=picture["last"])}
     figure, axes = plt.subplots(figsize=(6, 6.4))
     writer = (PillowWriter if out.suffix.lower() == ".gif" else FFMpegWriter)(fps=FRAMES_PER_SECOND)
-    with writer.saving(figure, str(out), dpi=80):
-        for event in frames:
-            shown = event["frame"].get("soft", event["frame"])  # what a network leans to, while it searches
-            paint(axes, picture, shown)
-            by = "the network leans to" if shown is not event["frame"] else f"found by {event['found_by']}"
-            title = f"{shown['says']}\n{event['seconds']:.2f} s, {by}"
-            axes.set_title(title, fontsize=10)
-            writer.grab_frame()
-        for _ in range(LAST_FRAMES):
-            writer.grab_frame()
-    plt.close(figure)
+    with tempfile.TemporaryDirectory() as folder:
+        film = Path(folder) / f"film{out.suffix.lower()}"
+        with writer.saving(figure, str(film), dpi=80):
+            for event in frames:
+                shown = event["frame"].get("soft", event["frame"])  # what a network leans to, while it searches
+                paint(axes, picture, shown)
+                by = "the network leans to" if shown is not event["frame"] else f"found by {event['found_by']}"
+                title = f"{shown['says']}\n{event['seconds']:.2f} s, {by}"
+                axes.set_title(title, fontsize=10)
+                writer.grab_frame()
+            for _ in range(LAST_FRAMES):
+                writer.grab_frame()
+        plt.close(figure)
+        write_whole(out, film.read_bytes())

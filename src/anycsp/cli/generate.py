@@ -79,5 +79,5 @@ def setting(text: str) -> tuple[str, Any]:
         raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE", param_hint="--set")
     try:
         return key, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return key, value

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import click
 
 from anycsp.errors import AnyCSPError
+from anycsp.formats.files import write_whole
 
 TRACE = ".jsonl"
 """What the names of traces end with."""
@@ -18,6 +21,12 @@ MARKERS = {"initial": "x", "network": "s", "exact": "^", "tree": "D"}
 STRATEGY = "o"
 LINES = ("-", "--", ":", "-.")
 """Told apart by more than colour."""
+KINDS = ("png", "svg", "svgz", "pdf", "eps", "ps", "jpg", "jpeg", "gif", "tif", "tiff", "webp")
+"""What the name of a picture may end in."""
+LARGEST = 1e300
+"""Beyond it the scale of an axis overflows."""
+MOST_PANELS = 100
+"""As many depths as a training run may be validated at."""
 
 
 @click.command()
@@ -39,15 +48,26 @@ def plot(runs: tuple[Path, ...], out: Path | None, log_time: bool) -> None:
         raise AnyCSPError("plotting needs matplotlib: pip install 'anycsp[plot]'") from None
     matplotlib.use("Agg")
     traces = [run.suffix == TRACE for run in runs]
+    first = runs[0]
+    beside = first.with_suffix(".png") if all(traces) else (first if first.is_dir() else first.parent) / "curves.png"
+    target = out or beside
+    kind = _kind(target)
     if any(traces) and not all(traces):
         raise AnyCSPError(f"traces (FILE{TRACE}) and training runs do not fit in one picture: plot them apart")
     figure = _traces(runs, log_time) if all(traces) else _curves(runs)
     figure.tight_layout()
-    first = runs[0]
-    beside = first.with_suffix(".png") if all(traces) else (first if first.is_dir() else first.parent) / "curves.png"
-    target = out or beside
-    figure.savefig(target, dpi=120)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=120, format=kind)
+    write_whole(target, drawn.getvalue())
     click.echo(str(target))
+
+
+def _kind(target: Path) -> str:
+    """The kind of picture that a file's name asks for, before anything is drawn."""
+    kind = target.suffix.lower().removeprefix(".")
+    if kind not in KINDS:
+        raise AnyCSPError(f"{target}: the name of a picture ends in one of {', '.join(f'.{kind}' for kind in KINDS)}")
+    return kind
 
 
 def _curves(runs: Sequence[Path]) -> Any:
@@ -83,9 +103,22 @@ def _columns(run: Path) -> dict[str, list[float]]:
     try:
         with open(path) as file:
             rows = list(csv.DictReader(file))
-        return {key: [float(row[key]) for row in rows] for key in rows[0]}
-    except (OSError, IndexError, KeyError, ValueError, TypeError) as error:
+        columns = {key: [_drawable(row[key]) for row in rows] for key in rows[0]}
+    except (OSError, IndexError, KeyError, ValueError, TypeError, csv.Error) as error:
         raise AnyCSPError(f"{path}: no learning curve ({error})") from None
+    depths = [key for key in columns if key.startswith("depth_")]
+    if "minutes" not in columns or not depths or not all(re.fullmatch(r"depth_[0-9]{1,9}", key) for key in depths):
+        raise AnyCSPError(f"{path}: no learning curve (it has columns minutes and depth_N, N a number of steps)")
+    if len(depths) > MOST_PANELS:
+        raise AnyCSPError(f"{path}: {len(depths)} depths are more than the {MOST_PANELS} that can be drawn")
+    return columns
+
+
+def _drawable(number: Any) -> float:
+    value = float(number)
+    if abs(value) > LARGEST:
+        raise ValueError(f"{value:g} is too large to be drawn")
+    return value
 
 
 def _traces(paths: Sequence[Path], log_time: bool) -> Any:
@@ -120,9 +153,9 @@ def best_by_time(path: Path) -> tuple[list[float], list[float], list[str]]:
         key = "objective" if valued else "violated_weight"
         shown = valued or points
         return (
-            [float(p["seconds"]) for p in shown],
-            [float(p[key]) for p in shown],
+            [_drawable(p["seconds"]) for p in shown],
+            [_drawable(p[key]) for p in shown],
             [str(p["found_by"]) for p in shown],
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise AnyCSPError(f"{path}: no trace of a search ({error})") from None

@@ -65,12 +65,12 @@ def tune(
     take longer, and find the same. Ctrl-C ends; --resume goes on.
     """
     from anycsp.cluster.workers import open_workers
+    from anycsp.formats.files import check_writable
     from anycsp.tuning.instances import Family
     from anycsp.tuning.tune import Tuner, write
 
+    check_writable(out)
     journal = out.with_suffix(".journal.jsonl")
-    if not resume:
-        journal.unlink(missing_ok=True)
     solvable_in = 10 * seconds if solvable else None
     family = Family(distribution, dict(map(setting, settings)), seed, instances, solvable_in=solvable_in)
     with open_workers(None if on is None and processes == 1 else on or "processes", processes) as workers:
@@ -84,6 +84,8 @@ def tune(
             journal=journal,
             report=(lambda line: None) if quiet else lambda line: click.echo(line, err=True),
         )
+        if not resume:  # only now is it sure that there is something to tune
+            journal.unlink(missing_ok=True)
         tuned = tuner.run(minutes, ["anycsp", *sys.argv[1:]])
     write(tuned, out)
     click.echo(f"{tuned.tried} settings tried; on {tuned.gain.instances} held-out instances {tuned.gain} as fast")

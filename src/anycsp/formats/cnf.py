@@ -113,7 +113,8 @@ def _first_error(source: Source, variables: int | None) -> Exception:
         for token in line.split():
             if not re.fullmatch(r"-?[0-9]+", token):
                 return source.error(f"unknown literal {shown(token)}", number)
-            if variables is not None and abs(int(token)) > variables:
+            digits = token.lstrip("-0") or "0"
+            if variables is not None and (len(digits) > 18 or int(digits) > variables):
                 return source.error(f"unknown literal {shown(token)}: the header claims {variables} variables", number)
     return source.error("not a list of clauses")
 

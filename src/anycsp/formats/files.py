@@ -98,6 +98,7 @@ BQM_MAGIC = b"DIMODBQM"
 """What the one binary format that is read begins with."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """No text format has them; vertical tabs and form feeds are white space to some readers and not to others."""
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _CONTROLS = bytes([*range(9), 0x0B, 0x0C, *range(0x0E, 0x20)])
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
 
@@ -212,6 +213,8 @@ def text_source(data: bytes, name: str) -> Source:
         assert match is not None
         line = data.count(b"\n", 0, match.start()) + 1
         raise FormatError(name, f"binary data, not a problem file (byte 0x{data[match.start()]:02x})", line)
+    if data.count(b"\r") != data.count(b"\r\n"):  # the line ends of old: a comment at the top would be all of the file
+        data = _LONE_RETURN.sub(b"\n", data)
     return Source(name, data)
 
 

@@ -156,7 +156,10 @@ def _sum(source: Source, text: str, line: int) -> Sum:
         term = _TERM.match(text, at)
         if term is None or term.end() == at:
             raise source.error(f"not a term such as '+2 x1 ~x2': {shown(text[at:])}", line)
-        literals = {int(name.lstrip("~x")) * (-1 if name[0] == "~" else 1) for name in term[2].split()}
+        literals = {
+            source.integer(name.lstrip("~x"), "a variable's number", line) * (-1 if name[0] == "~" else 1)
+            for name in term[2].split()
+        }
         if 0 in literals:
             raise source.error("variables count from x1, not x0", line)
         if not any(-literal in literals for literal in literals):
@@ -211,8 +214,8 @@ def write(problem: Problem) -> str:
         head.append(f"{objective.kind[:3]}: {_written(_linear_objective(objective))} ;")
     elif objective is not None and (objective.kind != "cost" or objective.constant):
         raise ConversionError(f"opb cannot hold the objective {objective.kind!r}")
-    elif objective is not None:
-        head.append("soft: ;")
+    elif objective is not None or any(text.startswith("[") for _, text in rows):
+        head.append("soft: ;")  # costs mean this objective, also where the line is missing
     return "\n".join([*head, *(text for _, text in sorted(rows))]) + "\n"
 
 

@@ -41,11 +41,15 @@ def make_engine(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engin
 
 
 def _local(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
-    """All assignments where they are few; otherwise one strategy, the tree beside one, or several of them in turns:
-    search/choose.py says which."""
-    if is_tiny(prepared.graph.domains.sizes):
+    """All assignments where they are few, and steps enough for them; otherwise by moves."""
+    if is_tiny(prepared.graph.domains.sizes, options.steps):
         decides, claims = is_decision(prepared.whole), plan.search == "auto"
         return Enumeration(prepared.graph, options.seed, decides=decides, claims=claims)
+    return _by_moves(prepared, plan, options)
+
+
+def _by_moves(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
+    """One strategy, the tree beside one, or several of them in turns: search/choose.py says which."""
     schedule = choose_schedule(prepared.problem, prepared.graph, is_decision(prepared.whole), plan.heuristic)
     if len(schedule.shares) > 1 or plan.heuristic.bout is not None:
         return portfolio(prepared, plan, options, schedule)
@@ -200,11 +204,11 @@ def _neural(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
 def _hybrid(prepared: Prepared, plan: Plan, options: SearchOptions) -> Engine:
     """Local search, and a network that advises it where not all assignments are looked at anyway."""
     model, heat = _network(prepared, plan, options)
+    if is_tiny(prepared.graph.domains.sizes, options.steps):
+        return _local(prepared, plan, options)
     # Steps are the network's; moves are then counted in place of seconds, but not limited.
     counted = options if options.steps is None else replace(options, steps=FOREVER)
-    free = _local(prepared, replace(plan, runs=plan.threads if options.steps is None else 1), counted)
-    if isinstance(free, Enumeration):
-        return free
+    free = _by_moves(prepared, replace(plan, runs=plan.threads if options.steps is None else 1), counted)
     strategy = choose_strategy(prepared.problem)
     return HybridSearch(
         prepared.graph, free, model, strategy, plan.runs, options.seed, heat, plan.threads,

@@ -28,10 +28,12 @@ STEPS_PER_LOOK = 16
 """Assignments between two looks at the clock."""
 
 
-def is_tiny(sizes: npt.NDArray[np.int64]) -> bool:
-    """Whether domains of these sizes have few assignments; they are not multiplied out where they are many."""
+def is_tiny(sizes: npt.NDArray[np.int64], steps: int | None = None) -> bool:
+    """Whether domains of these sizes have few assignments, and no more than `steps` allow to be looked at; they are not
+    multiplied out where they are many."""
+    most = MOST_ASSIGNMENTS if steps is None else min(MOST_ASSIGNMENTS, max(1, steps))
     choices = sizes[sizes > 1]
-    return len(choices) < MOST_ASSIGNMENTS.bit_length() and math.prod(choices.tolist()) <= MOST_ASSIGNMENTS
+    return len(choices) < MOST_ASSIGNMENTS.bit_length() and math.prod(choices.tolist()) <= most
 
 
 class Enumeration:

@@ -178,7 +178,7 @@ def is_presolved(problem: Problem, options: SearchOptions) -> bool:
     assignment is looked at, whatever its constraints require; and CP-SAT alone presolves by itself."""
     settled = not isinstance(options.model, Heuristic) or options.model.presolve
     wanted = options.presolve and settled and options.hint is None and options.search != "exact"
-    return wanted and not is_tiny(problem.domain_sizes)
+    return wanted and not is_tiny(problem.domain_sizes, options.steps)
 
 
 def starts(prepared: Prepared, options: SearchOptions, plan: Plan) -> npt.NDArray[np.int64]:

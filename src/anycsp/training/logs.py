@@ -25,13 +25,14 @@ BOARD = "tensorboard"
 
 
 class RunLog:
-    """Appends to the files of a run folder; a resumed run goes on in the same files, from its checkpoint's `update`."""
+    """Appends to the files of a run folder; a resumed run goes on in the same files, of which it keeps the rows up to
+    `logged`, an update for each table."""
 
-    def __init__(self, folder: Path, update: int, quiet: bool = False) -> None:
+    def __init__(self, folder: Path, logged: Mapping[str, int], quiet: bool = False) -> None:
         self._folder, self._quiet = folder, quiet
         self._events = folder / "events.jsonl"
         for table in TABLES:
-            _forget_after(folder / f"{table}.csv", update)
+            _forget_after(folder / f"{table}.csv", logged[table])
         self._progress = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(),

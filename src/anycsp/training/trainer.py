@@ -22,6 +22,7 @@ from torch import Tensor
 
 from anycsp.errors import AnyCSPError, ModelError
 from anycsp.formats.files import write_whole
+from anycsp.interrupts import signals
 from anycsp.memory import check_bytes
 from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.native_ops import fastest
@@ -117,11 +118,11 @@ class Trainer:
         recent: list[dict[str, float]] = []
         saved_at = self.counters.seconds
         stopped = False  # at some rank: all leave the loop at the same update
-        new_log = RunLog(self.folder, self.counters.update, quiet) if self.ranks.first else NoLog()
+        new_log = RunLog(self.folder, self._logged, quiet) if self.ranks.first else NoLog()
         with new_log as log, _stop_on_signal(stop):
             log.event("start", update=self.counters.update, config=self.config.to_table())
-            if self.config.validate_minutes > 0 and math.isinf(self.counters.best):
-                self._judge_start(log)
+            if self.config.validate_minutes > 0:
+                self._judge_start(log, stop)
             while self.progress < 1 and not (stopped := self.ranks.any(stop.is_set())):
                 if self._validation_due():
                     self._validate(log)
@@ -242,6 +243,13 @@ class Trainer:
         log.row("train", {**self._position(), **means, "skipped": self.counters.skipped})
         log.progress(self.progress, f"update {self.counters.update}  {_headline(means)}")
 
+    @property
+    def _logged(self) -> dict[str, int]:
+        """Up to which update each table is of this run: a validation that the counters do not know of is made again."""
+        counters = self.counters
+        validated = math.isfinite(counters.best) and counters.validated_at == counters.seconds
+        return {"train": counters.update, "validation": counters.update if validated else counters.update - 1}
+
     def _position(self) -> dict[str, float | int]:
         return {"update": self.counters.update, "minutes": self.counters.seconds / 60}
 
@@ -253,13 +261,18 @@ class Trainer:
             minutes = min(minutes, self.config.minutes / POINTS)
         return 0 < 60 * minutes <= since
 
-    def _judge_start(self, log: RunLog) -> None:
-        """Validation at minute 0, of what training begins with, and what else does on the same instances."""
-        began = time.perf_counter()
-        self._validate(log)
-        if self._validation is None:  # the first rank has it
+    def _judge_start(self, log: RunLog, stop: threading.Event) -> None:
+        """Validation at minute 0, of what training begins with, and what else does on the same instances: now, or by
+        the run that goes on where this one is stopped, or was killed, before it is known."""
+        began, tried = time.perf_counter(), len(self.config.temperatures)
+        if math.isinf(self.counters.best):
+            self._validate(log)
+        elif self._validation is not None and not self.references:  # how long a network takes is asked anew
+            tried = 1
+            self._validation.measure_model(self._candidate(self.config.temperatures[0]), self.config.validation_depths)
+        if self._validation is None or self.references or stop.is_set():  # the first rank has it
             return
-        tried = len(self.config.temperatures) * len(self._validation.problems)
+        tried *= len(self._validation.problems)
         self.references = references.measured(self.config, self._validation, (time.perf_counter() - began) / tried)
         references.save(self.folder, self.references)
         for reference in self.references:
@@ -274,14 +287,14 @@ class Trainer:
         log.progress(self.progress, f"update {self.counters.update}  validating")
         judged = None if self._validation is None else self._judge(self._validation)
         self.counters = self.ranks.of_first(self.counters)
-        self.save()
-        if judged is not None:
+        if judged is not None:  # before the checkpoint that says so: after it a kill would lose the row
             temperature, costs = judged
             by_depth = {f"depth_{depth}": cost for depth, cost in costs.items()}
             hot, cold = as_range(temperature)
             log.row("validation", {**self._position(), **by_depth, "hot": hot, "cold": cold})
             shown = "  ".join(f"{cost:.3f} after {depth}" for depth, cost in costs.items())
             log.say(f"{self.counters.seconds / 60:6.1f} min  update {self.counters.update}  unsatisfied: {shown}")
+        self.save()
 
     def _judge(self, validation: ValidationSet) -> tuple[Temperature, dict[int, float]]:
         """The best temperature, and what is left unsatisfied with it at each depth."""
@@ -425,8 +438,8 @@ def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 @contextmanager
 def _stop_on_signal(stop: threading.Event) -> Iterator[None]:
-    """SIGTERM and Ctrl-C end the loop after the current update, with a checkpoint; a second one ends it at once, with
-    the last checkpoint. Only the main thread can listen."""
+    """Ctrl-C, SIGTERM and a closed terminal end the loop after the current update, with a checkpoint; a second signal
+    ends it at once, with the last checkpoint. Only the main thread can listen."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -436,10 +449,10 @@ def _stop_on_signal(stop: threading.Event) -> Iterator[None]:
             raise KeyboardInterrupt
         stop.set()
 
-    signals = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(s, end) for s in signals]
+    heard = signals()
+    before = [signal.signal(s, end) for s in heard]
     try:
         yield
     finally:
-        for s, handler in zip(signals, before, strict=True):
+        for s, handler in zip(heard, before, strict=True):
             signal.signal(s, handler)

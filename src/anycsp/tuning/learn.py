@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from anycsp.cluster.workers import Workers
+from anycsp.errors import AnyCSPError
 from anycsp.formats.files import write_whole
 from anycsp.neural.models import Model, load_model, save_model
 from anycsp.neural.models.store import RUN_MODEL
@@ -40,6 +41,8 @@ PROMISING = 3.0
 than that (research/)."""
 TRIED = 6
 """Instances on which that is decided."""
+RUN = "checkpoint.safetensors"
+"""What the folder of a training run has, and no other; `training/checkpoint.py`, which needs torch."""
 LESSON = "lesson.json"
 """The closing table, beside what was learnt."""
 
@@ -89,6 +92,8 @@ class Learner:
 
     def run(self, minutes: float, out: Path, command: Sequence[str] = ()) -> Lesson:
         began = time.perf_counter()
+        if (out / RUN).exists():  # its model would be replaced
+            raise AnyCSPError(f"{out} holds a training run: learn into another --out")
         out.mkdir(parents=True, exist_ok=True)
         judges = self._family.to_judge(64)
         self._report(f"{len(self._family.problems)} instances to learn from, {len(judges.problems)} held out")

@@ -8,6 +8,7 @@ hundred searches and another two.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import time
 import warnings
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anycsp.cluster.workers import Here, Workers
-from anycsp.errors import AnyCSPError
+from anycsp.errors import AnyCSPError, FormatError
 from anycsp.graph import compile_graph
 from anycsp.model.structure import is_decision
 from anycsp.schema import TABLE, Schema, check, number, parse_json, whole
@@ -122,13 +123,12 @@ class Tuner:
             self._report(f"{self._tried} tried: {np.exp(-value):.2f}× by {_described(heuristic)}")
         if self._journal is not None:
             line = {"point": trial.params, "value": value, "champion": int(won), "document": heuristic.document()}
-            with self._journal.open("a") as file:
-                file.write(json.dumps(line) + "\n")
+            _append(self._journal, json.dumps(line) + "\n")
         return value if won else offset
 
     def _resume(self, race: Race) -> float:
         """Tell the study what an earlier run tried, and begin with its champion."""
-        lines = self._journal.read_text().splitlines() if self._journal is not None and self._journal.exists() else []
+        lines = _whole_lines(self._journal) if self._journal is not None and self._journal.exists() else []
         offset = 0.0
         for k, text in enumerate(lines, 1):
             where = f"{self._journal}:{k}"
@@ -177,6 +177,23 @@ class Tuner:
 def write(tuned: Tuned, path: Path) -> None:
     """The settings as a file that `solve --model` takes."""
     save_heuristic(tuned.heuristic, path, f"Settings of compiled search, made by `anycsp tune`: {tuned.gain} as fast.")
+
+
+def _whole_lines(journal: Path) -> list[str]:
+    """Those of an earlier run. One that a kill or a full disk has torn is cut off, or the next would continue it."""
+    content = journal.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        os.truncate(journal, whole)
+    return content[:whole].decode(errors="replace").splitlines()
+
+
+def _append(journal: Path, line: str) -> None:
+    try:
+        with journal.open("a") as file:
+            file.write(line)
+    except OSError as error:
+        raise FormatError(journal, f"cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
 def _described(heuristic: Heuristic) -> str:

@@ -21,6 +21,7 @@ from anycsp.deadline import NEVER, Deadline, process_began
 from anycsp.ending import leave
 from anycsp.errors import AnyCSPError, FormatError
 from anycsp.integrations.minizinc.output import COMPLETE, ERROR, UNKNOWN, UNSATISFIABLE, solution
+from anycsp.interrupts import signals
 
 if TYPE_CHECKING:
     from anycsp.formats.flatzinc import FlatZinc, SearchOrder
@@ -84,7 +85,7 @@ class Session:
         self._statistics("init", initTime=time.perf_counter() - self.began, variables=read.problem.num_variables,
                          propagators=read.problem.num_constraints)  # fmt: skip
         self._say(f"{read.problem}")
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in signals():
             signal.signal(number, self._end)
         self._until = self._search_until()
         result = self._satisfy(read) if read.problem.objective is None else self._optimise(read)
@@ -240,7 +241,7 @@ def _unknown(number: int, frame: FrameType | None) -> None:
 
 def run(arguments: Sequence[str] | None = None, began: float | None = None) -> int:
     """Solve; the exit code. Whatever a user can cause is one line on standard error, and 2."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in signals():
         signal.signal(number, _unknown)
     try:
         session = Session(arguments_of(arguments), time.perf_counter() if began is None else began)
