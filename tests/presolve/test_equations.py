@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from anycsp import Problem, solve
+from anycsp import Problem, native, solve
 from anycsp.presolve import equations
 from anycsp.presolve.equations import restrict_by_equations
 
@@ -69,4 +69,5 @@ def test_a_market_is_split_or_proved_not_to_be_at_once(planted: bool) -> None:
     began = time.process_time()
     result = solve(problem, search="local", time_limit=20, threads=1)
     assert result.status == ("satisfied" if planted else "unsatisfiable")
-    assert time.process_time() - began < 3
+    unoptimised = "-O0" in native.module().build  # under sanitizers
+    assert time.process_time() - began < (30 if unoptimised else 3)
