@@ -354,12 +354,13 @@ def tuning_commands(file: Path) -> list[str]:
 
 
 def step_speed(folder: Path) -> list[Part]:
-    rows, below = [], []
+    rows, below, commits = [], [], set()
     records = [record for file in sorted(folder.glob("*.json")) for record in json.loads(file.read_text())]
     for row in records:
         ratio = row["native"] / row["plain"]
         title = f"{speed.WORKLOADS[row['workload']].title}, d = {row['d']}, {row['threads']} thread"
         machine = row["hardware"].split(",")[0]
+        commits.add(f"{machine}: commit {row['commit']}")
         if ratio < 10 and row["d"] == 32:
             below.append(f"{title}, on {machine}")
         memory = f"{row['plain_mb'] / row['native_mb']:.1f}"
@@ -373,9 +374,8 @@ def step_speed(folder: Path) -> list[Part]:
         "native : plain",
         "plain memory : native memory",
     ]
-    commits = sorted({f"{row['hardware'].split(',')[0]}: commit {row['commit']}" for row in records})
     footer = (
-        f"{'; '.join(commits)}. Processor time. "
+        f"{'; '.join(sorted(commits))}. Processor time. "
         "Plain is the paper transcribed directly to PyTorch (`benchmarks/plain_transcription.py`)."
     )
     return [Paragraph(lead or "Ten times the plain transcription or more everywhere."), Table(header, rows, footer)]
